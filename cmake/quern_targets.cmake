@@ -1,0 +1,76 @@
+# quern_add_layer(NAME SOURCES ... [DEPS ...] [PRIVATE_LIBS ...]): the static library of one folder.
+# quern_add_test(NAME [LABELS ...] [LIBS ...] [SOURCES ...]): one GoogleTest program.
+# A layer may depend only on layers that come before it in QUERN_LAYERS; configuring fails otherwise.
+
+set(QUERN_LAYERS base hw tensor ir ops tile passes codegen kernels runtime
+    backends_reference backends_cpu backends_null backends
+    formats text models train generate serve cli)
+
+add_library(quern_options INTERFACE)
+target_compile_features(quern_options INTERFACE cxx_std_20)
+# Strict numerics: no contraction of a*b+c, no reassociation, in every file of the engine.
+target_compile_options(quern_options INTERFACE
+  -Wall -Wextra $<$<BOOL:${QUERN_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-unknown-warning-option -Wno-pass-failed>)
+if(QUERN_SANITIZE)
+  target_compile_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE}
+    -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(quern_options INTERFACE -fsanitize=${QUERN_SANITIZE})
+endif()
+target_include_directories(quern_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+
+function(quern_add_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_LIBS" ${ARGN})
+  list(FIND QUERN_LAYERS ${name} own_rank)
+  if(own_rank EQUAL -1)
+    message(FATAL_ERROR "Layer '${name}' is not in QUERN_LAYERS.")
+  endif()
+  set(libs "")
+  foreach(dep IN LISTS ARG_DEPS)
+    list(FIND QUERN_LAYERS ${dep} dep_rank)
+    if(dep_rank EQUAL -1 OR NOT dep_rank LESS own_rank)
+      message(FATAL_ERROR "Layer '${name}' may not depend on '${dep}': it comes later in the list.")
+    endif()
+    list(APPEND libs quern_${dep})
+  endforeach()
+  add_library(quern_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(quern_${name} PUBLIC ${libs} tl::expected Threads::Threads
+    PRIVATE $<BUILD_INTERFACE:quern_options> fmt::fmt ${ARG_PRIVATE_LIBS})
+  set_target_properties(quern_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON EXPORT_NAME ${name})
+  set_property(GLOBAL APPEND PROPERTY QUERN_INSTALL_TARGETS quern_${name})
+endfunction()
+
+function(quern_add_test name)
+  if(NOT QUERN_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LABELS;LIBS" ${ARGN})
+  if(NOT ARG_SOURCES)
+    set(ARG_SOURCES ${name}.cc)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE quern_options fmt::fmt GTest::gtest_main ${ARG_LIBS})
+  target_compile_definitions(${name} PRIVATE
+    QUERN_SUITES_DIR="${PROJECT_SOURCE_DIR}/../shared/suites"
+    QUERN_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data")
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+function(quern_add_fuzzer name)
+  if(NOT QUERN_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE quern_options fmt::fmt ${ARG_LIBS})
+  target_compile_options(${name} PRIVATE -fsanitize=fuzzer)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()

@@ -1,0 +1,69 @@
+// POSIX file mapping.
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+struct FileDescriptor {
+  int fd;
+  ~FileDescriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+}  // namespace
+
+MappedFile::MappedFile(std::string path, const std::byte* data, size_t size)
+    : path_(std::move(path)), data_(data), size_(size) {}
+
+MappedFile::~MappedFile() {
+  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (file.fd < 0) {
+    const auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
+    return fail::with(code, "File '{}' cannot be opened: {}.", path, std::strerror(errno));
+  }
+  struct stat status {};
+  if (::fstat(file.fd, &status) != 0) {
+    return fail::unavailable("File '{}' cannot be examined: {}.", path, std::strerror(errno));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail::unavailable("'{}' is not a regular file.", path);
+  }
+  const auto size = static_cast<size_t>(status.st_size);
+  if (size == 0) {
+    return std::shared_ptr<const MappedFile>(new MappedFile(path, nullptr, 0));
+  }
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (data == MAP_FAILED) {
+    return fail::unavailable("File '{}' cannot be mapped ({} bytes): {}.", path, size,
+                             std::strerror(errno));
+  }
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(path, static_cast<const std::byte*>(data), size));
+}
+
+void MappedFile::advise(size_t offset, size_t size, bool is_needed) const {
+  if (size_ == 0 || offset >= size_) return;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t start = offset / page * page;
+  const size_t length = std::min(size_ - start, size + (offset - start));
+  ::madvise(const_cast<std::byte*>(data_) + start, length,
+            is_needed ? MADV_WILLNEED : MADV_DONTNEED);
+}
+
+}  // namespace quern

@@ -1,0 +1,35 @@
+// A file mapped read-only into memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "quern/error.h"
+
+namespace quern {
+
+// Movable, unmaps at the end. A file that is cut short by another process while mapped raises
+// SIGBUS at the access, as with any mapping. Thread-safe for reading.
+class MappedFile {
+ public:
+  // Errors: kNotFound, kUnavailable (no permission, a directory), with the path in the message.
+  static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::string& path() const { return path_; }
+  // Tells the system that the range is needed soon (true) or no longer (false).
+  void advise(size_t offset, size_t size, bool is_needed) const;
+
+ private:
+  MappedFile(std::string path, const std::byte* data, size_t size);
+  std::string path_;
+  const std::byte* data_;
+  size_t size_;
+};
+
+}  // namespace quern

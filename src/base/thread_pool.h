@@ -1,0 +1,62 @@
+// A fixed set of threads that share loops cut into chunks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace quern {
+
+// Borrowed callable `void(int64_t chunk, int thread)`; valid only during the call it is passed to.
+class ChunkFunction {
+ public:
+  template <class F, class = std::enable_if_t<!std::is_same_v<std::decay_t<F>, ChunkFunction>>>
+  ChunkFunction(F&& f)  // NOLINT(google-explicit-constructor): made at each call site on purpose
+      : context_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* context, int64_t chunk, int thread) {
+          (*static_cast<std::remove_reference_t<F>*>(context))(chunk, thread);
+        }) {}
+  void operator()(int64_t chunk, int thread) const { call_(context_, chunk, thread); }
+
+ private:
+  friend class ThreadPool;
+  using Call = void (*)(void*, int64_t, int);
+  ChunkFunction(void* context, Call call) : context_(context), call_(call) {}
+  void* context_;
+  Call call_;
+};
+
+// run() deals chunks from one counter; the caller works too and waits for finished chunks, not for
+// every thread's arrival, so a descheduled thread that holds no chunk delays nobody.
+// Waiting spins briefly, then yields, then sleeps. One caller at a time.
+class ThreadPool {
+ public:
+  // `num_threads` counts the caller: 1 makes no thread.
+  explicit ThreadPool(int num_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int num_threads() const { return num_threads_; }
+  // Calls f(chunk, thread) for chunk in [0, num_chunks), thread in [0, num_threads()).
+  // num_chunks < 2^31. `f` must not throw and must not call run() of the same pool.
+  void run(int64_t num_chunks, ChunkFunction f);
+
+ private:
+  struct Job;
+  void worker(int thread);
+  bool work_on(uint32_t epoch, int thread);
+  void wait_for_completion(int64_t num_chunks);
+
+  int num_threads_;
+  std::unique_ptr<Job> job_;
+  std::vector<std::jthread> threads_;
+};
+
+// Threads this process may use: the CPUs of its affinity mask, at least 1.
+int available_cpus();
+
+}  // namespace quern

@@ -1,0 +1,135 @@
+// Host storage and the checked view of any storage.
+#include "quern/buffer.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/checked_math.h"
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+constexpr int64_t kAlignment = 64;
+constexpr int64_t kHugePage = int64_t{1} << 21;
+
+// Memory of this process. Owned: from aligned_alloc or mmap; borrowed: kept alive by `owner`.
+class HostStorage final : public BufferStorage {
+ public:
+  HostStorage(std::byte* data, int64_t size, bool is_mapped)
+      : data_(data), size_(size), is_mapped_(is_mapped) {}
+  HostStorage(std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+      : data_(const_cast<std::byte*>(bytes.data())),
+        size_(static_cast<int64_t>(bytes.size())),
+        owner_(std::move(owner)),
+        is_borrowed_(true) {}
+  ~HostStorage() override {
+    if (is_borrowed_) return;
+    if (is_mapped_) {
+      ::munmap(data_, static_cast<size_t>(size_));
+    } else {
+      std::free(data_);
+    }
+  }
+  HostStorage(const HostStorage&) = delete;
+  HostStorage& operator=(const HostStorage&) = delete;
+
+  int64_t size_bytes() const override { return size_; }
+  std::string_view place() const override { return is_borrowed_ ? "file" : "host"; }
+  Result<std::span<const std::byte>> host_view() const override {
+    return std::span<const std::byte>(data_, static_cast<size_t>(size_));
+  }
+  Result<std::span<std::byte>> mutable_host_view() override {
+    if (is_borrowed_) return fail::precondition("The buffer is read-only.");
+    return std::span<std::byte>(data_, static_cast<size_t>(size_));
+  }
+  Result<void> read(int64_t offset, std::span<std::byte> destination) const override {
+    std::memcpy(destination.data(), data_ + offset, destination.size());
+    return {};
+  }
+  Result<void> write(int64_t offset, std::span<const std::byte> source) override {
+    if (is_borrowed_) return fail::precondition("The buffer is read-only.");
+    std::memcpy(data_ + offset, source.data(), source.size());
+    return {};
+  }
+
+ private:
+  std::byte* data_;
+  int64_t size_;
+  std::shared_ptr<const void> owner_;
+  bool is_mapped_ = false;
+  bool is_borrowed_ = false;
+};
+
+Result<void> check_range(int64_t offset, int64_t size, int64_t limit) {
+  const auto end = checked_add(offset, size);
+  if (offset < 0 || size < 0 || !end || *end > limit) {
+    return fail::out_of_range("Bytes [{}, +{}) are outside a buffer of {} bytes.", offset, size,
+                              limit);
+  }
+  return {};
+}
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<BufferStorage> storage)
+    : storage_(std::move(storage)), size_bytes_(storage_ ? storage_->size_bytes() : 0) {}
+
+Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
+  if (size_bytes < 0) return fail::invalid("A buffer of {} bytes is negative.", size_bytes);
+  if (size_bytes >= kHugePage) {
+    void* data = ::mmap(nullptr, static_cast<size_t>(size_bytes), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
+    ::madvise(data, static_cast<size_t>(size_bytes), MADV_HUGEPAGE);
+    return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, true));
+  }
+  const int64_t rounded = round_up(std::max<int64_t>(size_bytes, 1), kAlignment);
+  void* data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
+  if (data == nullptr) return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
+  std::memset(data, 0, static_cast<size_t>(rounded));
+  return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, false));
+}
+
+Buffer Buffer::wrap_host(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  return Buffer(std::make_shared<HostStorage>(bytes, std::move(owner)));
+}
+
+std::string_view Buffer::place() const { return storage_ ? storage_->place() : "nowhere"; }
+
+Result<Buffer> Buffer::slice(int64_t offset, int64_t size_bytes) const {
+  QUERN_TRY(check_range(offset, size_bytes, size_bytes_));
+  Buffer part = *this;
+  part.offset_ += offset;
+  part.size_bytes_ = size_bytes;
+  return part;
+}
+
+Result<std::span<const std::byte>> Buffer::host_view() const {
+  if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
+  QUERN_ASSIGN_OR_RETURN(const auto whole, std::as_const(*storage_).host_view());
+  return whole.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size_bytes_));
+}
+
+Result<std::span<std::byte>> Buffer::mutable_host_view() {
+  if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
+  QUERN_ASSIGN_OR_RETURN(const auto whole, storage_->mutable_host_view());
+  return whole.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size_bytes_));
+}
+
+Result<void> Buffer::read(int64_t offset, std::span<std::byte> destination) const {
+  if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
+  QUERN_TRY(check_range(offset, static_cast<int64_t>(destination.size()), size_bytes_));
+  return storage_->read(offset_ + offset, destination);
+}
+
+Result<void> Buffer::write(int64_t offset, std::span<const std::byte> source) {
+  if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
+  QUERN_TRY(check_range(offset, static_cast<int64_t>(source.size()), size_bytes_));
+  return storage_->write(offset_ + offset, source);
+}
+
+}  // namespace quern
