@@ -1,0 +1,63 @@
+// Builds graphs node by node, inferring types.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/graph.h"
+#include "quern/op.h"
+
+namespace quern {
+
+// The first error is kept and returned by finish(); after it every call returns kNoValue, so a
+// model's forward can be written without a check on each line. Thread-compatible.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(const OpRegistry& registry);
+
+  // A graph input. Its name must be unique.
+  ValueId input(std::string_view name, TensorType type);
+  // A weight of the model, by its name in the WeightSource.
+  ValueId weight(std::string_view name, TensorType type);
+  // A small constant, e.g. a table of rope factors; values round to `dtype`.
+  ValueId constant(std::string_view name, DType dtype, const Shape& shape,
+                   std::vector<double> values);
+  void state(StateDecl declaration);
+
+  // Appends a node and returns its first output (kNoValue if it has none). An empty name gets a
+  // fresh one ("math.add.7"); a scope prefixes names: "layers.3." + "q".
+  ValueId add(std::string_view op, std::initializer_list<ValueId> inputs,
+              Attributes attributes = {}, std::string_view name = {});
+  ValueId add(std::string_view op, std::span<const ValueId> inputs, Attributes attributes = {},
+              std::string_view name = {});
+  // All outputs of the node that add() appended last.
+  std::span<const ValueId> last_outputs() const;
+
+  void push_scope(std::string_view prefix);
+  void pop_scope();
+
+  void output(std::string_view name, ValueId value);
+  // Gives the current error, or notes one of the caller's.
+  bool has_error() const { return error_.has_value(); }
+  void set_error(Error error);
+  const TensorType* type(ValueId value) const;
+
+  // The verified graph. The builder is empty afterwards.
+  Result<Graph> finish();
+
+ private:
+  ValueId append(const OpDef& op, std::span<const ValueId> inputs, Attributes attributes,
+                 std::string name, std::vector<TensorType> types);
+  std::string full_name(std::string_view name, std::string_view op);
+
+  Graph graph_;
+  std::vector<std::string> scopes_;
+  std::vector<ValueId> last_outputs_;
+  std::optional<Error> error_;
+  int64_t next_name_ = 0;
+};
+
+}  // namespace quern

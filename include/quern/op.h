@@ -1,0 +1,109 @@
+// What an operation declares: ports, attributes, types, effect, meaning.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/error.h"
+#include "quern/graph.h"
+#include "quern/shape.h"
+
+namespace quern {
+
+class GraphBuilder;
+class KvState;
+
+enum class Effect : uint8_t { kPure, kRandom, kStateRead, kStateWrite, kCheckpoint, kExternal };
+std::string_view effect_name(Effect effect);
+
+enum class AttributeKind : uint8_t { kFlag, kInteger, kNumber, kText, kIntegers, kNumbers };
+
+struct PortDef {
+  std::string name;
+  bool is_optional = false;
+  bool is_variadic = false;  // the last input port only: any number of values from one up
+};
+
+struct AttributeDef {
+  std::string name;
+  AttributeKind kind = AttributeKind::kNumber;
+  std::optional<AttributeValue> default_value;  // absent: the attribute must be given
+  std::string doc;
+  std::vector<std::string> choices;  // for kText: the allowed values; empty allows any
+};
+
+// Dense row-major view of host memory; `data` is null for an absent optional input.
+struct TensorView {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::byte* data = nullptr;
+
+  template <class T>
+  T* as() const { return reinterpret_cast<T*>(data); }
+  bool is_present() const { return data != nullptr; }
+};
+
+// What the type rule of an operation sees. A null type is an absent optional input.
+struct InferContext {
+  std::span<const TensorType* const> inputs;
+  const Attributes& attributes;
+  std::span<const StateDecl> states;
+};
+
+// What a reference kernel sees: dense inputs, allocated outputs, attributes with all defaults.
+struct KernelContext {
+  std::span<const TensorView> inputs;
+  std::span<const TensorView> outputs;
+  const Attributes& attributes;
+  KvState* kv = nullptr;     // the state that the attribute `state` names
+  uint32_t stream = 0;       // random numbers: the run's step counter
+  uint32_t node_id = 0;      // random numbers: index of the node in its graph
+};
+
+// Ports, rules and meaning of one operation. A plain value.
+struct OpDef {
+  using Infer = Result<std::vector<TensorType>> (*)(const InferContext&);
+  using Kernel = Result<void> (*)(const KernelContext&);
+  // Appends the expansion into simpler operations and returns the outputs.
+  using Expand = Result<std::vector<ValueId>> (*)(GraphBuilder&, const Node&);
+
+  std::string id;   // "math.rmsnorm"
+  int version = 1;  // raised when the meaning changes
+  std::string doc;  // one paragraph: formula, NaN and edge rules, errors
+  std::vector<PortDef> inputs;
+  std::vector<PortDef> outputs;
+  std::vector<AttributeDef> attributes;
+  Effect effect = Effect::kPure;
+  Infer infer = nullptr;
+  Kernel reference = nullptr;  // absent for graph-only operations
+  Expand expand = nullptr;     // present for composites: the expansion is the definition
+  std::string alias_of;        // another id with the same meaning, or empty
+  int in_place_input = -1;     // output 0 may take the storage of this input
+
+  const AttributeDef* find_attribute(std::string_view name) const;
+};
+
+// All operations by id. Built once by register_ops, then read-only and thread-safe.
+class OpRegistry {
+ public:
+  // A second definition of an id is a defect and ends the process.
+  void add(OpDef op);
+  // Null if there is none.
+  const OpDef* find(std::string_view id) const;
+  // In order of ids.
+  std::vector<const OpDef*> list() const;
+
+ private:
+  std::map<std::string, OpDef, std::less<>> ops_;
+};
+
+// The operations of this build.
+const OpRegistry& builtin_ops();
+
+}  // namespace quern
