@@ -9,14 +9,52 @@
 namespace quern {
 
 enum class DType : uint8_t {
-  kF64, kF32, kF16, kBF16, kF8E4M3, kF8E5M2,
-  kI64, kI32, kI16, kI8, kU64, kU32, kU16, kU8, kI4, kU4, kB1,
-  kComplex64, kComplex128,
+  kF64,
+  kF32,
+  kF16,
+  kBF16,
+  kF8E4M3,
+  kF8E5M2,
+  kI64,
+  kI32,
+  kI16,
+  kI8,
+  kU64,
+  kU32,
+  kU16,
+  kU8,
+  kI4,
+  kU4,
+  kB1,
+  kComplex64,
+  kComplex128,
   // Block-quantised: a block of elements shares scales. Names and bytes are ggml's.
-  kQ4_0, kQ4_1, kQ5_0, kQ5_1, kQ8_0,
-  kQ2_K, kQ3_K, kQ4_K, kQ5_K, kQ6_K, kQ8_K,
-  kIQ1_S, kIQ1_M, kIQ2_XXS, kIQ2_XS, kIQ2_S, kIQ3_XXS, kIQ3_S, kIQ4_NL, kIQ4_XS,
-  kTQ1_0, kTQ2_0, kMXFP4, kNVFP4, kQ1_0, kQ2_0,
+  kQ4_0,
+  kQ4_1,
+  kQ5_0,
+  kQ5_1,
+  kQ8_0,
+  kQ2_K,
+  kQ3_K,
+  kQ4_K,
+  kQ5_K,
+  kQ6_K,
+  kQ8_K,
+  kIQ1_S,
+  kIQ1_M,
+  kIQ2_XXS,
+  kIQ2_XS,
+  kIQ2_S,
+  kIQ3_XXS,
+  kIQ3_S,
+  kIQ4_NL,
+  kIQ4_XS,
+  kTQ1_0,
+  kTQ2_0,
+  kMXFP4,
+  kNVFP4,
+  kQ1_0,
+  kQ2_0,
 };
 inline constexpr int kNumDTypes = static_cast<int>(DType::kQ2_0) + 1;
 
@@ -27,8 +65,8 @@ struct DTypeInfo {
   int32_t block_size;     // elements in a block; 1 for plain types, 2 for i4 and u4, 8 for b1
   int32_t block_bytes;    // bytes of a block
   bool is_float;
-  bool is_integer;        // plain integers; b1 is one
-  bool is_quantized;      // a block-quantised format
+  bool is_integer;    // plain integers; b1 is one
+  bool is_quantized;  // a block-quantised format
 };
 
 const DTypeInfo& dtype_info(DType dtype);
@@ -37,18 +75,24 @@ std::string_view dtype_name(DType dtype);
 // The dtype of this name, or nothing.
 std::optional<DType> find_dtype(std::string_view name);
 
-inline bool is_quantized(DType d) { return dtype_info(d).is_quantized; }
-inline bool is_float(DType d) { return dtype_info(d).is_float; }
-inline bool is_integer(DType d) { return dtype_info(d).is_integer; }
+inline bool is_quantized(DType d) {
+  return dtype_info(d).is_quantized;
+}
+inline bool is_float(DType d) {
+  return dtype_info(d).is_float;
+}
+inline bool is_integer(DType d) {
+  return dtype_info(d).is_integer;
+}
 
 // How a tensor's integers stand for real numbers, for quantisation that is not a ggml format:
 // integers q and scales d, x = d * (q - zero_point), one scale per block, channel or tensor.
 struct QuantSpec {
   enum class Axis : uint8_t { kTensor, kChannel, kBlock };
   Axis axis = Axis::kBlock;
-  int32_t block = 32;              // elements that share a scale when axis is kBlock
-  int32_t bits = 8;                // significant bits of an integer, 2 to 16
-  bool is_symmetric = true;        // false: a zero point per scale
+  int32_t block = 32;        // elements that share a scale when axis is kBlock
+  int32_t bits = 8;          // significant bits of an integer, 2 to 16
+  bool is_symmetric = true;  // false: a zero point per scale
   DType scale_type = DType::kF32;
   std::optional<double> static_activation_scale;  // absent: scales are found at run time
   bool operator==(const QuantSpec&) const = default;

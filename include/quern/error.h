@@ -48,15 +48,15 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 #define QUERN_CONCAT(a, b) QUERN_CONCAT_INNER(a, b)
 
 // Evaluates a Result; on error returns it from the enclosing function.
-#define QUERN_TRY(expression)                                                        \
-  do {                                                                               \
-    auto&& quern_try_result = (expression);                                          \
+#define QUERN_TRY(expression)                                                          \
+  do {                                                                                 \
+    auto&& quern_try_result = (expression);                                            \
     if (!quern_try_result) return tl::unexpected(std::move(quern_try_result).error()); \
   } while (false)
 
-#define QUERN_ASSIGN_OR_RETURN_INNER(result, declaration, expression)  \
-  auto result = (expression);                                          \
-  if (!result) return tl::unexpected(std::move(result).error());       \
+#define QUERN_ASSIGN_OR_RETURN_INNER(result, declaration, expression) \
+  auto result = (expression);                                         \
+  if (!result) return tl::unexpected(std::move(result).error());      \
   declaration = std::move(*result)
 
 // `QUERN_ASSIGN_OR_RETURN(auto x, f());` declares x, or returns the error of f().

@@ -60,8 +60,8 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
 };
 
-using AttributeValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
-                                    std::vector<double>>;
+using AttributeValue =
+    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 // "true", "5", "0.5", "\"text\"", "[1, 2]", "f[0.5]"; parses back to the same value.
 std::string attribute_to_string(const AttributeValue& value);
 

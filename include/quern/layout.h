@@ -10,8 +10,8 @@ enum class LayoutKind : uint8_t {
   kRowMajor,     // dense, last axis fastest
   kColumnMajor,  // dense, first axis fastest
   kStrided,      // any strides, in elements
-  kTiled,        // tile_rows x tile_columns blocks of the last two axes, row-major inside and outside
-  kPrivate,      // known only to the backend that made it
+  kTiled,    // tile_rows x tile_columns blocks of the last two axes, row-major inside and outside
+  kPrivate,  // known only to the backend that made it
 };
 
 struct Layout {

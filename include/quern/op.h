@@ -25,17 +25,17 @@ std::string_view effect_name(Effect effect);
 enum class AttributeKind : uint8_t { kFlag, kInteger, kNumber, kText, kIntegers, kNumbers };
 
 struct PortDef {
-  std::string name;
+  std::string name = {};
   bool is_optional = false;
   bool is_variadic = false;  // the last input port only: any number of values from one up
 };
 
 struct AttributeDef {
-  std::string name;
+  std::string name = {};
   AttributeKind kind = AttributeKind::kNumber;
-  std::optional<AttributeValue> default_value;  // absent: the attribute must be given
-  std::string doc;
-  std::vector<std::string> choices;  // for kText: the allowed values; empty allows any
+  std::optional<AttributeValue> default_value = {};  // absent: it must be given
+  std::string doc = {};
+  std::vector<std::string> choices = {};  // for kText: the allowed values; empty allows any
 };
 
 // Dense row-major view of host memory; `data` is null for an absent optional input.
@@ -45,7 +45,9 @@ struct TensorView {
   std::byte* data = nullptr;
 
   template <class T>
-  T* as() const { return reinterpret_cast<T*>(data); }
+  T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
   bool is_present() const { return data != nullptr; }
 };
 
@@ -61,9 +63,9 @@ struct KernelContext {
   std::span<const TensorView> inputs;
   std::span<const TensorView> outputs;
   const Attributes& attributes;
-  KvState* kv = nullptr;     // the state that the attribute `state` names
-  uint32_t stream = 0;       // random numbers: the run's step counter
-  uint32_t node_id = 0;      // random numbers: index of the node in its graph
+  KvState* kv = nullptr;  // the state that the attribute `state` names
+  uint32_t stream = 0;    // random numbers: the run's step counter
+  uint32_t node_id = 0;   // random numbers: index of the node in its graph
 };
 
 // Ports, rules and meaning of one operation. A plain value.
@@ -73,17 +75,17 @@ struct OpDef {
   // Appends the expansion into simpler operations and returns the outputs.
   using Expand = Result<std::vector<ValueId>> (*)(GraphBuilder&, const Node&);
 
-  std::string id;   // "math.rmsnorm"
-  int version = 1;  // raised when the meaning changes
-  std::string doc;  // one paragraph: formula, NaN and edge rules, errors
-  std::vector<PortDef> inputs;
-  std::vector<PortDef> outputs;
-  std::vector<AttributeDef> attributes;
+  std::string id = {};   // "math.rmsnorm"
+  int version = 1;       // raised when the meaning changes
+  std::string doc = {};  // one paragraph: formula, NaN and edge rules, errors
+  std::vector<PortDef> inputs = {};
+  std::vector<PortDef> outputs = {};
+  std::vector<AttributeDef> attributes = {};
   Effect effect = Effect::kPure;
   Infer infer = nullptr;
   Kernel reference = nullptr;  // absent for graph-only operations
   Expand expand = nullptr;     // present for composites: the expansion is the definition
-  std::string alias_of;        // another id with the same meaning, or empty
+  std::string alias_of = {};   // another id with the same meaning, or empty
   int in_place_input = -1;     // output 0 may take the storage of this input
 
   const AttributeDef* find_attribute(std::string_view name) const;

@@ -18,7 +18,9 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
   return sum;
 }
 
-inline constexpr int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+inline constexpr int64_t ceil_divide(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 inline constexpr int64_t round_up(int64_t a, int64_t multiple) {
   return ceil_divide(a, multiple) * multiple;
 }

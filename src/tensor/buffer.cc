@@ -83,13 +83,15 @@ Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   if (size_bytes >= kHugePage) {
     void* data = ::mmap(nullptr, static_cast<size_t>(size_bytes), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data == MAP_FAILED) return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
+    if (data == MAP_FAILED)
+      return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
     ::madvise(data, static_cast<size_t>(size_bytes), MADV_HUGEPAGE);
     return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, true));
   }
   const int64_t rounded = round_up(std::max<int64_t>(size_bytes, 1), kAlignment);
   void* data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
-  if (data == nullptr) return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
+  if (data == nullptr)
+    return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
   std::memset(data, 0, static_cast<size_t>(rounded));
   return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, false));
 }
@@ -98,7 +100,9 @@ Buffer Buffer::wrap_host(std::span<const std::byte> bytes, std::shared_ptr<const
   return Buffer(std::make_shared<HostStorage>(bytes, std::move(owner)));
 }
 
-std::string_view Buffer::place() const { return storage_ ? storage_->place() : "nowhere"; }
+std::string_view Buffer::place() const {
+  return storage_ ? storage_->place() : "nowhere";
+}
 
 Result<Buffer> Buffer::slice(int64_t offset, int64_t size_bytes) const {
   QUERN_TRY(check_range(offset, size_bytes, size_bytes_));

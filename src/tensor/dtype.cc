@@ -78,11 +78,17 @@ static_assert(table_is_in_order(), "a row of the dtype table is out of order");
 
 }  // namespace
 
-const DTypeInfo& dtype_info(DType dtype) { return kTable[static_cast<size_t>(dtype)]; }
+const DTypeInfo& dtype_info(DType dtype) {
+  return kTable[static_cast<size_t>(dtype)];
+}
 
-std::span<const DTypeInfo> all_dtypes() { return kTable; }
+std::span<const DTypeInfo> all_dtypes() {
+  return kTable;
+}
 
-std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
+std::string_view dtype_name(DType dtype) {
+  return dtype_info(dtype).name;
+}
 
 std::optional<DType> find_dtype(std::string_view name) {
   for (const DTypeInfo& info : kTable) {

@@ -5,11 +5,16 @@ namespace quern {
 
 std::string_view layout_name(LayoutKind kind) {
   switch (kind) {
-    case LayoutKind::kRowMajor: return "row_major";
-    case LayoutKind::kColumnMajor: return "column_major";
-    case LayoutKind::kStrided: return "strided";
-    case LayoutKind::kTiled: return "tiled";
-    case LayoutKind::kPrivate: return "private";
+    case LayoutKind::kRowMajor:
+      return "row_major";
+    case LayoutKind::kColumnMajor:
+      return "column_major";
+    case LayoutKind::kStrided:
+      return "strided";
+    case LayoutKind::kTiled:
+      return "tiled";
+    case LayoutKind::kPrivate:
+      return "private";
   }
   return "unknown";
 }

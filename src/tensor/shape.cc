@@ -49,7 +49,9 @@ void Shape::push_back(int64_t extent) {
   dims_[static_cast<size_t>(rank_++)] = extent;
 }
 
-std::string Shape::to_string() const { return fmt::format("[{}]", fmt::join(dims(), ", ")); }
+std::string Shape::to_string() const {
+  return fmt::format("[{}]", fmt::join(dims(), ", "));
+}
 
 bool Shape::operator==(const Shape& other) const {
   return std::ranges::equal(dims(), other.dims());

@@ -1,0 +1,143 @@
+// Node-by-node construction with type inference.
+#include "quern/graph_builder.h"
+
+#include <utility>
+
+#include "base/fail.h"
+#include "ir/node_rules.h"
+
+namespace quern {
+
+GraphBuilder::GraphBuilder(const OpRegistry& registry) {
+  graph_.registry_ = &registry;
+}
+
+void GraphBuilder::set_error(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+const TensorType* GraphBuilder::type(ValueId value) const {
+  if (value < 0 || static_cast<size_t>(value) >= graph_.values_.size()) return nullptr;
+  return &graph_.values_[static_cast<size_t>(value)].type;
+}
+
+std::span<const ValueId> GraphBuilder::last_outputs() const {
+  return last_outputs_;
+}
+
+void GraphBuilder::push_scope(std::string_view prefix) {
+  scopes_.emplace_back(prefix);
+}
+void GraphBuilder::pop_scope() {
+  scopes_.pop_back();
+}
+
+std::string GraphBuilder::full_name(std::string_view name, std::string_view op) {
+  std::string full;
+  for (const std::string& scope : scopes_) full += scope;
+  if (!name.empty()) return full + std::string(name);
+  return fmt::format("{}{}.{}", full, op, next_name_++);
+}
+
+ValueId GraphBuilder::input(std::string_view name, TensorType type) {
+  return add("Input", {}, {{"type", type.to_string()}}, name);
+}
+
+ValueId GraphBuilder::weight(std::string_view name, TensorType type) {
+  const ValueId known = graph_.find_value(name);
+  if (known != kNoValue) return known;
+  std::vector<std::string> scopes;
+  std::swap(scopes, scopes_);  // weights keep the name they have in the file
+  const ValueId value =
+      add("graph.weight", {}, {{"weight", std::string(name)}, {"type", type.to_string()}}, name);
+  std::swap(scopes, scopes_);
+  return value;
+}
+
+ValueId GraphBuilder::constant(std::string_view name, DType dtype, const Shape& shape,
+                               std::vector<double> values) {
+  TensorType type{dtype, {}, LayoutKind::kRowMajor};
+  for (const int64_t extent : shape.dims()) type.dims.push_back(Dim::constant(extent));
+  return add("graph.constant", {}, {{"type", type.to_string()}, {"values", std::move(values)}},
+             name);
+}
+
+void GraphBuilder::state(StateDecl declaration) {
+  if (graph_.find_state(declaration.name) != nullptr) {
+    set_error(Error{ErrorCode::kInvalidArgument,
+                    fmt::format("State '{}' is declared twice.", declaration.name)});
+    return;
+  }
+  graph_.states_.push_back(std::move(declaration));
+}
+
+ValueId GraphBuilder::add(std::string_view op, std::initializer_list<ValueId> inputs,
+                          Attributes attributes, std::string_view name) {
+  return add(op, std::span<const ValueId>(inputs.begin(), inputs.size()), std::move(attributes),
+             name);
+}
+
+ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> inputs,
+                          Attributes attributes, std::string_view name) {
+  last_outputs_.clear();
+  if (error_) return kNoValue;
+  const OpDef* op = graph_.registry_->find(op_id);
+  if (op == nullptr) {
+    set_error(Error{ErrorCode::kNotFound, fmt::format("There is no operation '{}'.", op_id)});
+    return kNoValue;
+  }
+  std::string full = full_name(name, op_id);
+  const auto build = [&]() -> Result<ValueId> {
+    QUERN_TRY(check_ports(*op, inputs));
+    QUERN_ASSIGN_OR_RETURN(Attributes complete, complete_attributes(*op, attributes));
+    QUERN_ASSIGN_OR_RETURN(auto types,
+                           infer_types(*op, graph_.values_, inputs, complete, graph_.states_));
+    return append(*op, inputs, std::move(complete), full, std::move(types));
+  };
+  auto value = build();
+  if (value) return *value;
+  set_error(value.error().with_context(fmt::format("Node '{}'", full)));
+  return kNoValue;
+}
+
+ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
+                             Attributes attributes, std::string name,
+                             std::vector<TensorType> types) {
+  Node node{&op, name, {inputs.begin(), inputs.end()}, {}, std::move(attributes)};
+  while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
+  for (size_t i = 0; i < types.size(); ++i) {
+    const auto id = static_cast<ValueId>(graph_.values_.size());
+    std::string value_name = types.size() == 1 ? name : name + ":" + op.outputs[i].name;
+    if (!graph_.value_names_.emplace(value_name, id).second) {
+      set_error(Error{ErrorCode::kInvalidArgument,
+                      fmt::format("The name '{}' is used twice.", value_name)});
+    }
+    graph_.values_.push_back({std::move(types[i]), static_cast<NodeId>(graph_.nodes_.size()),
+                              static_cast<int>(i), std::move(value_name)});
+    node.outputs.push_back(id);
+  }
+  last_outputs_ = node.outputs;
+  graph_.nodes_.push_back(std::move(node));
+  return last_outputs_.empty() ? kNoValue : last_outputs_.front();
+}
+
+void GraphBuilder::output(std::string_view name, ValueId value) {
+  if (error_) return;
+  if (type(value) == nullptr) {
+    set_error(Error{ErrorCode::kInvalidArgument,
+                    fmt::format("Output '{}' names no value of the graph.", name)});
+    return;
+  }
+  graph_.outputs_.push_back({std::string(name), value});
+}
+
+Result<Graph> GraphBuilder::finish() {
+  if (error_) return tl::unexpected(*error_);
+  QUERN_TRY(verify(graph_));
+  const OpRegistry* registry = graph_.registry_;
+  Graph finished = std::exchange(graph_, Graph{});
+  graph_.registry_ = registry;
+  return finished;
+}
+
+}  // namespace quern

@@ -1,0 +1,112 @@
+// Ports, attributes and types of one node.
+#include "ir/node_rules.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+std::string_view kind_name(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kFlag:
+      return "flag";
+    case AttributeKind::kInteger:
+      return "integer";
+    case AttributeKind::kNumber:
+      return "number";
+    case AttributeKind::kText:
+      return "text";
+    case AttributeKind::kIntegers:
+      return "list of integers";
+    case AttributeKind::kNumbers:
+      return "list of numbers";
+  }
+  return "unknown";
+}
+
+// The value as its declared kind, or nothing.
+std::optional<AttributeValue> as_kind(const AttributeValue& value, AttributeKind kind) {
+  if (value.index() == static_cast<size_t>(kind)) return value;
+  if (const auto* integer = std::get_if<int64_t>(&value);
+      integer && kind == AttributeKind::kNumber) {
+    return static_cast<double>(*integer);
+  }
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value);
+      list && kind == AttributeKind::kNumbers) {
+    return std::vector<double>(list->begin(), list->end());
+  }
+  return std::nullopt;
+}
+
+Result<AttributeValue> check_attribute(const OpDef& op, const AttributeDef& def,
+                                       const AttributeValue& value) {
+  const auto typed = as_kind(value, def.kind);
+  if (!typed) {
+    return fail::invalid("Attribute '{}' of {} is {}; it must be a {}.", def.name, op.id,
+                         attribute_to_string(value), kind_name(def.kind));
+  }
+  if (const auto* text = std::get_if<std::string>(&*typed); text && !def.choices.empty()) {
+    if (std::ranges::find(def.choices, *text) == def.choices.end()) {
+      return fail::invalid("Attribute '{}' of {} is '{}'; the choices are {}.", def.name, op.id,
+                           *text, fmt::join(def.choices, ", "));
+    }
+  }
+  return *typed;
+}
+
+}  // namespace
+
+Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given) {
+  Attributes complete;
+  for (const auto& [name, value] : given) {
+    const AttributeDef* def = op.find_attribute(name);
+    if (def == nullptr) {
+      return fail::invalid("{} has no attribute '{}' (given: {}).", op.id, name,
+                           attribute_to_string(value));
+    }
+    QUERN_ASSIGN_OR_RETURN(AttributeValue typed, check_attribute(op, *def, value));
+    complete.set(name, std::move(typed));
+  }
+  for (const AttributeDef& def : op.attributes) {
+    if (complete.find(def.name) != nullptr) continue;
+    if (!def.default_value) return fail::invalid("{} needs the attribute '{}'.", op.id, def.name);
+    complete.set(def.name, *def.default_value);
+  }
+  return complete;
+}
+
+Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs) {
+  const bool is_variadic = !op.inputs.empty() && op.inputs.back().is_variadic;
+  if (!is_variadic && inputs.size() > op.inputs.size()) {
+    return fail::invalid("{} takes at most {} inputs; {} were given.", op.id, op.inputs.size(),
+                         inputs.size());
+  }
+  for (size_t port = 0; port < op.inputs.size(); ++port) {
+    const bool is_absent = port >= inputs.size() || inputs[port] == kNoValue;
+    if (is_absent && !op.inputs[port].is_optional) {
+      return fail::invalid("{} needs its input '{}'.", op.id, op.inputs[port].name);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Value> values,
+                                            std::span<const ValueId> inputs,
+                                            const Attributes& attributes,
+                                            std::span<const StateDecl> states) {
+  std::vector<const TensorType*> types(std::max(inputs.size(), op.inputs.size()), nullptr);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != kNoValue) types[i] = &values[static_cast<size_t>(inputs[i])].type;
+  }
+  auto outputs = op.infer(InferContext{types, attributes, states});
+  if (!outputs) return tl::unexpected(outputs.error().with_context(op.id));
+  if (outputs->size() != op.outputs.size()) {
+    return fail::internal("{} inferred {} outputs; it declares {}.", op.id, outputs->size(),
+                          op.outputs.size());
+  }
+  return outputs;
+}
+
+}  // namespace quern

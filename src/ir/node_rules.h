@@ -1,0 +1,23 @@
+// The rules of one node, shared by the builder and the verifier.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "quern/graph.h"
+#include "quern/op.h"
+
+namespace quern {
+
+// Checks that given attributes are declared and of their kind (an integer may stand for a number)
+// and adds the defaults. Errors name operation, attribute and value.
+Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given);
+// Checks the number of inputs and that required ports are present.
+Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs);
+// Runs the operation's type rule; adds the operation's id to its errors.
+Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Value> values,
+                                            std::span<const ValueId> inputs,
+                                            const Attributes& attributes,
+                                            std::span<const StateDecl> states);
+
+}  // namespace quern

@@ -1,0 +1,53 @@
+// The registry of operations.
+#include "quern/op.h"
+
+#include <utility>
+
+#include "base/check.h"
+
+namespace quern {
+
+std::string_view effect_name(Effect effect) {
+  switch (effect) {
+    case Effect::kPure:
+      return "pure";
+    case Effect::kRandom:
+      return "random";
+    case Effect::kStateRead:
+      return "state_read";
+    case Effect::kStateWrite:
+      return "state_write";
+    case Effect::kCheckpoint:
+      return "checkpoint";
+    case Effect::kExternal:
+      return "external";
+  }
+  return "unknown";
+}
+
+const AttributeDef* OpDef::find_attribute(std::string_view name) const {
+  for (const AttributeDef& attribute : attributes) {
+    if (attribute.name == name) return &attribute;
+  }
+  return nullptr;
+}
+
+void OpRegistry::add(OpDef op) {
+  std::string id = op.id;
+  const bool is_new = ops_.emplace(std::move(id), std::move(op)).second;
+  QUERN_CHECK(is_new);
+}
+
+const OpDef* OpRegistry::find(std::string_view id) const {
+  const auto it = ops_.find(id);
+  return it == ops_.end() ? nullptr : &it->second;
+}
+
+std::vector<const OpDef*> OpRegistry::list() const {
+  std::vector<const OpDef*> ops;
+  ops.reserve(ops_.size());
+  for (const auto& [id, op] : ops_) ops.push_back(&op);
+  return ops;
+}
+
+}  // namespace quern

@@ -1,0 +1,17 @@
+// Text of dims and tensor types.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "quern/graph.h"
+
+namespace quern {
+
+// "T", "3*T" or "64".
+std::string dim_to_string(const Dim& dim);
+Result<Dim> parse_dim(std::string_view text);
+// "f32[T, 576]", or "f32[]" for rank 0; an optional "@private" suffix names the layout.
+Result<TensorType> parse_tensor_type(std::string_view text);
+
+}  // namespace quern

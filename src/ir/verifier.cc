@@ -1,0 +1,87 @@
+// The rules of the IR.
+#include <set>
+
+#include "base/fail.h"
+#include "ir/node_rules.h"
+#include "quern/graph.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+Result<void> verify_inputs(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  QUERN_TRY(check_ports(*node.op, node.inputs));
+  for (const ValueId input : node.inputs) {
+    if (input == kNoValue) continue;
+    if (input < 0 || static_cast<size_t>(input) >= graph.values().size()) {
+      return fail::invalid("Input {} is not a value of the graph.", input);
+    }
+    if (graph.value(input).producer >= id) {
+      return fail::invalid("Value '{}' is used before it is defined.", graph.value(input).name);
+    }
+  }
+  return {};
+}
+
+Result<void> verify_types(const Graph& graph, const Node& node) {
+  QUERN_ASSIGN_OR_RETURN(const Attributes complete, complete_attributes(*node.op, node.attributes));
+  if (!(complete == node.attributes)) return fail::invalid("Attributes are not complete.");
+  QUERN_ASSIGN_OR_RETURN(const auto types, infer_types(*node.op, graph.values(), node.inputs,
+                                                       node.attributes, graph.states()));
+  for (size_t i = 0; i < types.size(); ++i) {
+    const TensorType& found = graph.value(node.outputs[i]).type;
+    if (found.dtype != types[i].dtype || found.dims != types[i].dims) {
+      return fail::invalid("Output {} has type {}; its operation gives {}.", i, found.to_string(),
+                           types[i].to_string());
+    }
+  }
+  return {};
+}
+
+Result<void> verify_node(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (graph.registry().find(node.op->id) != node.op) {
+    return fail::invalid("Operation {} is not of the graph's registry.", node.op->id);
+  }
+  if (node.outputs.size() != node.op->outputs.size()) {
+    return fail::invalid("{} has {} outputs; {} are declared.", node.op->id, node.outputs.size(),
+                         node.op->outputs.size());
+  }
+  QUERN_TRY(verify_inputs(graph, id));
+  if (node.op->find_attribute("state") != nullptr) {
+    const std::string& state = node.attributes.text("state");
+    if (graph.find_state(state) == nullptr) {
+      return fail::invalid("State '{}' is not declared in the graph.", state);
+    }
+  }
+  return verify_types(graph, node);
+}
+
+}  // namespace
+
+Result<void> verify(const Graph& graph) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (!names.insert(node.name).second) {
+      return fail::invalid("The node name '{}' is used twice.", node.name);
+    }
+    const auto result = verify_node(graph, static_cast<NodeId>(i));
+    if (!result) {
+      return tl::unexpected(result.error().with_context(fmt::format("Node '{}'", node.name)));
+    }
+  }
+  std::set<std::string_view> output_names;
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.value < 0 || static_cast<size_t>(output.value) >= graph.values().size()) {
+      return fail::invalid("Output '{}' names no value of the graph.", output.name);
+    }
+    if (!output_names.insert(output.name).second) {
+      return fail::invalid("The output name '{}' is used twice.", output.name);
+    }
+  }
+  return {};
+}
+
+}  // namespace quern
