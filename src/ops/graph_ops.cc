@@ -1,0 +1,65 @@
+// Operations that bind the values a graph starts from: inputs, weights, constants.
+#include <vector>
+
+#include "base/fail.h"
+#include "ir/tensor_type.h"
+#include "ops/float_rows.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "tensor/convert.h"
+
+namespace quern {
+namespace {
+
+Result<std::vector<TensorType>> infer_declared(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(TensorType type, parse_tensor_type(context.attributes.text("type")));
+  return std::vector<TensorType>{std::move(type)};
+}
+
+Result<std::vector<TensorType>> infer_constant(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType type, parse_tensor_type(context.attributes.text("type")));
+  if (!type.is_static() || !can_widen(type.dtype)) {
+    return fail::invalid(
+        "A constant has type {}; it needs constant extents and a plain dtype of 8 bits or more.",
+        type.to_string());
+  }
+  QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve({}));
+  const auto given = static_cast<int64_t>(context.attributes.numbers("values").size());
+  if (given != shape.num_elements()) {
+    return fail::invalid("A constant of type {} has {} values; {} are given.", type.to_string(),
+                         shape.num_elements(), given);
+  }
+  return std::vector<TensorType>{type};
+}
+
+Result<void> run_constant(const KernelContext& context) {
+  const TensorView& c = context.outputs[0];
+  return store_numbers(c, context.attributes.numbers("values"));
+}
+
+}  // namespace
+
+void register_graph_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  registry.add({.id = "Input",
+                .doc = "Binds an input of the graph; the input's name is the node's name.",
+                .outputs = {port("x")},
+                .attributes = {text("type", kRequired, "Tensor type, e.g. f32[T, 64].")},
+                .infer = infer_declared});
+  registry.add({.id = "graph.weight",
+                .doc = "Binds a weight of the model by its name in the weight source.",
+                .outputs = {port("w")},
+                .attributes = {text("weight", kRequired, "Name in the weight source."),
+                               text("type", kRequired, "Tensor type, e.g. q4_K[576, 256].")},
+                .infer = infer_declared});
+  registry.add({.id = "graph.constant",
+                .doc = "A small constant. Values are f64 and round once to the dtype: floats to "
+                       "nearest even, integers as quantising does (ties to even, clamped, NaN 0).",
+                .outputs = {port("c")},
+                .attributes = {text("type", kRequired, "Tensor type with constant extents."),
+                               numbers("values", kRequired, "All elements, row-major.")},
+                .infer = infer_constant,
+                .reference = run_constant});
+}
+
+}  // namespace quern

@@ -1,0 +1,67 @@
+// Inputs, weights, constants and the list of operations.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/op_runner.h"
+
+namespace quern::test {
+namespace {
+
+TEST(BuiltinOps, EveryOperationHasADocAndATypeRule) {
+  for (const OpDef* op : builtin_ops().list()) {
+    EXPECT_FALSE(op->doc.empty()) << op->id;
+    EXPECT_NE(op->infer, nullptr) << op->id;
+    EXPECT_GE(op->version, 1) << op->id;
+    for (const AttributeDef& attribute : op->attributes) {
+      EXPECT_FALSE(attribute.doc.empty()) << op->id << " " << attribute.name;
+      if (!attribute.default_value) continue;
+      EXPECT_EQ(attribute.default_value->index(), static_cast<size_t>(attribute.kind))
+          << op->id << " " << attribute.name;
+    }
+  }
+}
+
+TEST(GraphInput, TypeComesFromItsText) {
+  const auto types = infer_op("Input", {}, {{"type", std::string("f32[T, 64]")}});
+  ASSERT_TRUE(types.has_value()) << types.error().message;
+  EXPECT_EQ((*types)[0].to_string(), "f32[T, 64]");
+  EXPECT_FALSE(infer_op("Input", {}, {{"type", std::string("f33[T]")}}).has_value());
+  EXPECT_FALSE(infer_op("Input", {}).has_value());
+}
+
+TEST(GraphConstant, ValuesRoundOnceToTheDtype) {
+  const double third = 1.0 / 3.0;
+  const std::vector<double> values = {third, -0.0, 1e300};
+  const Tensor c =
+      run_one("graph.constant", {}, {{"type", std::string("f32[3]")}, {"values", values}});
+  const auto floats = values_of<float>(c);
+  ASSERT_EQ(floats.size(), 3u);
+  EXPECT_EQ(floats[0], static_cast<float>(third));
+  EXPECT_TRUE(std::signbit(floats[1]));
+  EXPECT_EQ(floats[2], std::numeric_limits<float>::infinity());
+}
+
+TEST(GraphConstant, IntegersRoundToEvenAndClamp) {
+  const std::vector<double> values = {2.5, 3.5, -1e9, 300, std::nan("")};
+  const Tensor c =
+      run_one("graph.constant", {}, {{"type", std::string("i8[5]")}, {"values", values}});
+  EXPECT_EQ(values_of<int8_t>(c), (std::vector<int8_t>{2, 4, -128, 127, 0}));
+}
+
+TEST(GraphConstant, RefusesWrongCountsAndSymbols) {
+  const std::vector<double> one = {1.0};
+  EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("f32[2]")}, {"values", one}}));
+  EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("f32[T]")}, {"values", one}}));
+  EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("q8_0[32]")}, {"values", one}}));
+}
+
+TEST(RunOp, ReportsUnknownOperationsAttributesAndPorts) {
+  EXPECT_EQ(run_op("math.no_such", {}).error().code, ErrorCode::kNotFound);
+  const auto unknown = run_op("graph.constant", {}, {{"tipe", std::string("f32[2]")}});
+  EXPECT_NE(unknown.error().message.find("no attribute 'tipe'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,66 @@
+// Short makers of the parts of an OpDef.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quern/op.h"
+
+namespace quern::op_parts {
+
+inline PortDef port(std::string name) {
+  return PortDef{.name = std::move(name)};
+}
+inline PortDef optional_port(std::string name) {
+  return PortDef{.name = std::move(name), .is_optional = true};
+}
+inline PortDef variadic_port(std::string name) {
+  return PortDef{.name = std::move(name), .is_variadic = true};
+}
+
+// No default: the attribute must be given.
+inline constexpr std::nullopt_t kRequired = std::nullopt;
+
+inline AttributeDef flag(std::string name, std::optional<bool> default_value, std::string doc) {
+  AttributeDef def{.name = std::move(name), .kind = AttributeKind::kFlag, .doc = std::move(doc)};
+  if (default_value) def.default_value = *default_value;
+  return def;
+}
+inline AttributeDef integer(std::string name, std::optional<int64_t> default_value,
+                            std::string doc) {
+  AttributeDef def{.name = std::move(name), .kind = AttributeKind::kInteger, .doc = std::move(doc)};
+  if (default_value) def.default_value = *default_value;
+  return def;
+}
+inline AttributeDef number(std::string name, std::optional<double> default_value, std::string doc) {
+  AttributeDef def{.name = std::move(name), .kind = AttributeKind::kNumber, .doc = std::move(doc)};
+  if (default_value) def.default_value = *default_value;
+  return def;
+}
+// Without `choices` any text is allowed.
+inline AttributeDef text(std::string name, std::optional<std::string> default_value,
+                         std::string doc, std::vector<std::string> choices = {}) {
+  AttributeDef def{.name = std::move(name),
+                   .kind = AttributeKind::kText,
+                   .doc = std::move(doc),
+                   .choices = std::move(choices)};
+  if (default_value) def.default_value = std::move(*default_value);
+  return def;
+}
+inline AttributeDef integers(std::string name, std::optional<std::vector<int64_t>> default_value,
+                             std::string doc) {
+  AttributeDef def{
+      .name = std::move(name), .kind = AttributeKind::kIntegers, .doc = std::move(doc)};
+  if (default_value) def.default_value = std::move(*default_value);
+  return def;
+}
+inline AttributeDef numbers(std::string name, std::optional<std::vector<double>> default_value,
+                            std::string doc) {
+  AttributeDef def{.name = std::move(name), .kind = AttributeKind::kNumbers, .doc = std::move(doc)};
+  if (default_value) def.default_value = std::move(*default_value);
+  return def;
+}
+
+}  // namespace quern::op_parts

@@ -1,0 +1,15 @@
+// Every family of operations, once. A family that is missing here is missing from the engine.
+#include "ops/register_ops.h"
+
+namespace quern {
+
+const OpRegistry& builtin_ops() {
+  static const OpRegistry registry = [] {
+    OpRegistry ops;
+    register_graph_ops(ops);
+    return ops;
+  }();
+  return registry;
+}
+
+}  // namespace quern

@@ -1,0 +1,75 @@
+// Checks that type rules share.
+#include "ops/type_rules.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/fail.h"
+#include "ir/tensor_type.h"
+
+namespace quern::type_rules {
+
+Result<void> expect_float(std::string_view port, const TensorType& type) {
+  if (is_float(type.dtype)) return {};
+  return fail::invalid("Port '{}' has type {}; it needs floating-point elements.", port,
+                       type.to_string());
+}
+
+Result<void> expect_dtype(std::string_view port, const TensorType& type,
+                          std::initializer_list<DType> allowed) {
+  if (std::ranges::find(allowed, type.dtype) != allowed.end()) return {};
+  std::vector<std::string_view> names;
+  for (const DType dtype : allowed) names.push_back(dtype_name(dtype));
+  return fail::invalid("Port '{}' has type {}; its elements must be {}.", port, type.to_string(),
+                       fmt::join(names, " or "));
+}
+
+Result<void> expect_rank(std::string_view port, const TensorType& type, int rank) {
+  if (type.rank() == rank) return {};
+  return fail::invalid("Port '{}' has type {}; it needs rank {}.", port, type.to_string(), rank);
+}
+
+Result<void> expect_rank_at_least(std::string_view port, const TensorType& type, int rank) {
+  if (type.rank() >= rank) return {};
+  return fail::invalid("Port '{}' has type {}; it needs rank {} or more.", port, type.to_string(),
+                       rank);
+}
+
+Result<void> expect_dim(std::string_view port, const TensorType& type, int axis, const Dim& wanted,
+                        std::string_view meaning) {
+  const Dim& found = type.dims[static_cast<size_t>(axis)];
+  if (found == wanted) return {};
+  return fail::invalid("Port '{}' has type {}; the extent of axis {} must be {}, {}.", port,
+                       type.to_string(), axis, dim_to_string(wanted), meaning);
+}
+
+Result<void> expect_vector(std::string_view port, const TensorType* type, const Dim& wanted,
+                           std::string_view meaning) {
+  if (type == nullptr) return {};
+  QUERN_TRY(expect_float(port, *type));
+  QUERN_TRY(expect_rank(port, *type, 1));
+  return expect_dim(port, *type, 0, wanted, meaning);
+}
+
+Result<int64_t> constant_dim(std::string_view port, const TensorType& type, int axis) {
+  const Dim& dim = type.dims[static_cast<size_t>(axis)];
+  if (dim.is_constant()) return dim.factor;
+  return fail::invalid("Port '{}' has type {}; the extent of axis {} must be a constant.", port,
+                       type.to_string(), axis);
+}
+
+Result<void> expect_no_wider(std::string_view port, const TensorType* type, const TensorType& x) {
+  if (type == nullptr || type->dtype != DType::kF64 || x.dtype == DType::kF64) return {};
+  return fail::invalid("Port '{}' has type {}, which is wider than the {} it works on.", port,
+                       type->to_string(), x.to_string());
+}
+
+Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank) {
+  const int64_t resolved = axis < 0 ? axis + rank : axis;
+  if (resolved >= 0 && resolved < rank) return static_cast<int>(resolved);
+  return fail::invalid("Attribute '{}' is {}; a tensor of rank {} has axes {} to {}.", attribute,
+                       axis, rank, -rank, rank - 1);
+}
+
+}  // namespace quern::type_rules

@@ -1,0 +1,30 @@
+// Checks that type rules share. Each error is a sentence with the port, its type and what it needs.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "quern/op.h"
+
+namespace quern::type_rules {
+
+Result<void> expect_float(std::string_view port, const TensorType& type);
+Result<void> expect_dtype(std::string_view port, const TensorType& type,
+                          std::initializer_list<DType> allowed);
+Result<void> expect_rank(std::string_view port, const TensorType& type, int rank);
+Result<void> expect_rank_at_least(std::string_view port, const TensorType& type, int rank);
+// `meaning` says what the extent must equal: "the rows of 'weight'".
+Result<void> expect_dim(std::string_view port, const TensorType& type, int axis, const Dim& wanted,
+                        std::string_view meaning);
+// A vector of floats with that extent; a null type (an absent port) passes.
+Result<void> expect_vector(std::string_view port, const TensorType* type, const Dim& wanted,
+                           std::string_view meaning);
+// The extent of an axis, which must be a constant.
+Result<int64_t> constant_dim(std::string_view port, const TensorType& type, int axis);
+// An optional port that must be no wider than the values it meets: f64 only next to f64.
+Result<void> expect_no_wider(std::string_view port, const TensorType* type, const TensorType& x);
+
+// Axis of `rank` that an attribute names; negative values count from the end.
+Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank);
+
+}  // namespace quern::type_rules
