@@ -18,6 +18,7 @@ namespace quern {
 
 class GraphBuilder;
 class KvState;
+struct OpDef;
 
 enum class Effect : uint8_t { kPure, kRandom, kStateRead, kStateWrite, kCheckpoint, kExternal };
 std::string_view effect_name(Effect effect);
@@ -56,6 +57,7 @@ struct InferContext {
   std::span<const TensorType* const> inputs;
   const Attributes& attributes;
   std::span<const StateDecl> states;
+  const OpDef* op = nullptr;  // for the names of ports in errors
 };
 
 // What a reference kernel sees: dense inputs, allocated outputs, attributes with all defaults.

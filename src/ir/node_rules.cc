@@ -100,7 +100,7 @@ Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Val
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != kNoValue) types[i] = &values[static_cast<size_t>(inputs[i])].type;
   }
-  auto outputs = op.infer(InferContext{types, attributes, states});
+  auto outputs = op.infer(InferContext{types, attributes, states, &op});
   if (!outputs) return tl::unexpected(outputs.error().with_context(op.id));
   if (outputs->size() != op.outputs.size()) {
     return fail::internal("{} inferred {} outputs; it declares {}.", op.id, outputs->size(),
