@@ -1,0 +1,138 @@
+// Places tensors in the file and hands them out.
+#include "formats/gguf_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked_math.h"
+#include "base/fail.h"
+#include "base/mapped_file.h"
+#include "formats/byte_order.h"
+
+namespace quern {
+
+Result<std::shared_ptr<GgufFile>> GgufFile::open(const std::string& path) {
+  QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
+  auto file = parse(mapped->bytes(), mapped);
+  if (!file) {
+    return tl::unexpected(file.error().with_context(fmt::format("While reading '{}'", path)));
+  }
+  return file;
+}
+
+Result<std::shared_ptr<GgufFile>> GgufFile::parse(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner) {
+  std::shared_ptr<GgufFile> file(new GgufFile());
+  file->bytes_ = bytes;
+  file->owner_ = std::move(owner);
+  QUERN_TRY(file->read_all());
+  return file;
+}
+
+Result<void> GgufFile::read_all() {
+  QUERN_ASSIGN_OR_RETURN(const gguf::Preamble preamble, gguf::read_preamble(bytes_));
+  version_ = preamble.version;
+  order_ = preamble.order;
+  ByteCursor cursor(bytes_, order_);
+  std::string_view skipped;
+  cursor.take_bytes(preamble.size_bytes, skipped);
+  QUERN_ASSIGN_OR_RETURN(metadata_, gguf::read_metadata(cursor, preamble.num_keys));
+  QUERN_ASSIGN_OR_RETURN(const int64_t num_files, metadata_.integer_or("split.count", 1));
+  if (num_files > 1) {
+    return fail::unimplemented(
+        "The model is split into {} files, which is not supported; merge them first.", num_files);
+  }
+  QUERN_ASSIGN_OR_RETURN(alignment_, gguf::read_alignment(metadata_));
+  QUERN_ASSIGN_OR_RETURN(auto entries, gguf::read_tensor_entries(cursor, preamble.num_tensors));
+  const int64_t data_start = round_up(static_cast<int64_t>(cursor.offset()), alignment_);
+  QUERN_TRY(place_tensors(data_start, std::move(entries)));
+  return check_overlap();
+}
+
+Result<void> GgufFile::place_tensors(int64_t data_start, std::vector<gguf::TensorEntry> entries) {
+  const auto file_size = static_cast<int64_t>(bytes_.size());
+  for (gguf::TensorEntry& entry : entries) {
+    const auto name = gguf::shortened(entry.name);
+    const auto dense_size = dense_size_bytes(entry.dtype, entry.shape);
+    if (!dense_size) {
+      return tl::unexpected(dense_size.error().with_context(fmt::format("Tensor '{}'", name)));
+    }
+    const int64_t size = *dense_size;
+    if (entry.offset % static_cast<uint64_t>(alignment_) != 0) {
+      return fail::invalid("Tensor '{}' has the offset {}, which is not a multiple of {}.", name,
+                           entry.offset, alignment_);
+    }
+    const int64_t room = std::max<int64_t>(file_size - data_start, 0);
+    if (size > room || entry.offset > static_cast<uint64_t>(room - size)) {
+      return fail::data_loss(
+          "Tensor '{}' has {} bytes at offset {} of the data, which starts at byte {}; the file "
+          "has {} bytes.",
+          name, size, entry.offset, data_start, file_size);
+    }
+    const auto [place, is_new] = index_.try_emplace(entry.name, tensors_.size());
+    if (!is_new) return fail::invalid("Tensor '{}' occurs twice.", name);
+    tensors_.push_back({std::move(entry.name), entry.dtype, entry.shape,
+                        data_start + static_cast<int64_t>(entry.offset), size});
+  }
+  return {};
+}
+
+Result<void> GgufFile::check_overlap() const {
+  std::vector<const GgufTensor*> sorted;
+  sorted.reserve(tensors_.size());
+  for (const GgufTensor& tensor : tensors_) sorted.push_back(&tensor);
+  std::ranges::sort(sorted, {}, &GgufTensor::offset);
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    const GgufTensor& first = *sorted[i - 1];
+    if (first.offset + first.size_bytes > sorted[i]->offset) {
+      return fail::invalid("Tensors '{}' and '{}' overlap at byte {}.", gguf::shortened(first.name),
+                           gguf::shortened(sorted[i]->name), sorted[i]->offset);
+    }
+  }
+  return {};
+}
+
+const GgufTensor* GgufFile::find(std::string_view name) const {
+  const auto found = index_.find(name);
+  return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+Result<const GgufTensor*> GgufFile::require(std::string_view name) const {
+  const GgufTensor* tensor = find(name);
+  if (tensor == nullptr) {
+    return fail::not_found("The file has no tensor '{}' among its {}.", name, tensors_.size());
+  }
+  return tensor;
+}
+
+std::vector<WeightInfo> GgufFile::list() const {
+  std::vector<WeightInfo> result;
+  result.reserve(tensors_.size());
+  for (const GgufTensor& tensor : tensors_) {
+    result.push_back({tensor.name, tensor.dtype, tensor.shape});
+  }
+  return result;
+}
+
+Result<WeightInfo> GgufFile::info(std::string_view name) const {
+  QUERN_ASSIGN_OR_RETURN(const GgufTensor* tensor, require(name));
+  return WeightInfo{tensor->name, tensor->dtype, tensor->shape};
+}
+
+Result<Tensor> GgufFile::weight(std::string_view name) const {
+  QUERN_ASSIGN_OR_RETURN(const GgufTensor* tensor, require(name));
+  const auto bytes =
+      bytes_.subspan(static_cast<size_t>(tensor->offset), static_cast<size_t>(tensor->size_bytes));
+  if (order_ == std::endian::little) {
+    return Tensor::make(tensor->dtype, tensor->shape, Buffer::wrap_host(bytes, owner_));
+  }
+  QUERN_ASSIGN_OR_RETURN(Tensor copy, Tensor::from_bytes(tensor->dtype, tensor->shape, bytes));
+  QUERN_ASSIGN_OR_RETURN(const auto view, copy.buffer().mutable_host_view());
+  const auto swapped = swap_byte_order(tensor->dtype, view);
+  if (!swapped) {
+    return tl::unexpected(swapped.error().with_context(fmt::format("Tensor '{}'", name)));
+  }
+  return copy;
+}
+
+}  // namespace quern
