@@ -1,0 +1,179 @@
+// Backends, devices and what they run: the contract of every processor.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quern/graph.h"
+#include "quern/kv_store.h"
+#include "quern/tensor.h"
+#include "quern/weight_source.h"
+
+namespace quern {
+
+// What is promised about the bits of results (numerics of the architecture).
+enum class Numerics : uint8_t {
+  kStrict,         // the same bits on every backend, thread count and batch size
+  kDeterministic,  // the same bits on one device and build
+  kFast,           // within a stated error of strict
+};
+std::string_view numerics_name(Numerics numerics);
+std::optional<Numerics> find_numerics(std::string_view name);
+
+enum class CorrectnessClass : uint8_t {
+  kReference,  // the definition
+  kBitExact,   // equal to the reference under strict
+  kApprox,     // within a stated bound of the reference
+};
+
+// Memory of a device in bytes; `free_bytes` is absent where the system does not tell.
+struct DeviceCapacity {
+  int64_t total_bytes = 0;
+  std::optional<int64_t> free_bytes;
+};
+
+// What a device is and can do. Optional abilities that are absent mean the core path.
+struct Capabilities {
+  std::string arch;               // "x86-64 avx512-vnni", "scalar", ...
+  CorrectnessClass correctness = CorrectnessClass::kApprox;
+  bool has_f64 = false;
+  bool keeps_denormals = false;
+  bool is_fma_fused = false;      // fma() rounds once
+  int32_t num_threads = 1;
+  int32_t max_vector_bits = 0;
+};
+
+struct DeviceDescription {
+  std::string name;         // "cpu", "cuda:0"
+  std::string description;  // a line for a person
+};
+
+struct DeviceOptions {
+  int num_threads = 0;  // 0: what the machine offers
+  std::string isa;      // caps the instruction set ("scalar", "sse2", "avx2", ...); empty: best
+};
+
+// How a backend serves an operation.
+struct Support {
+  enum class Kind : uint8_t {
+    kDirect,     // a kernel of its own
+    kComposite,  // through the operation's expansion
+    kRegistry,   // the reference kernel, listed by the backend on purpose
+    kGraphOnly,  // needs no kernel
+    kMissing,
+  };
+  Kind kind = Kind::kMissing;
+  std::string reason;  // for kMissing: a sentence
+};
+std::string_view support_name(Support::Kind kind);
+
+struct CompileOptions {
+  Numerics numerics = Numerics::kStrict;
+  // Values that must be readable after a run although they are not outputs.
+  std::vector<std::string> readable;
+};
+
+// Told (done, total) bytes or steps during long work.
+using Progress = std::function<void(int64_t done, int64_t total)>;
+
+struct RunArguments {
+  // One for each graph input; equal symbols must have equal extents.
+  std::map<std::string, Tensor, std::less<>> inputs;
+  // One for each state that the graph declares.
+  std::map<std::string, KvStore*, std::less<>> states;
+  uint32_t stream = 0;  // step counter of random operations
+};
+
+// Outputs in the graph's order, then the readable values in the order asked for.
+struct RunResult {
+  std::vector<std::pair<std::string, Tensor>> values;
+  const Tensor* find(std::string_view name) const;
+};
+
+// Work in flight; wait() returns its results or the first error of it.
+class Submission {
+ public:
+  virtual ~Submission() = default;
+  virtual Result<RunResult> wait() = 0;
+};
+
+// A graph ready to run on one device with its weights. One thread only.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) = 0;
+  Result<RunResult> run(const RunArguments& arguments);
+  // Bytes of weights held privately and the most that planned values took so far.
+  virtual int64_t weight_bytes() const = 0;
+  virtual int64_t arena_bytes() const = 0;
+};
+
+// Code for a graph, made without hardware. A backend derives its own.
+class Artifact {
+ public:
+  virtual ~Artifact() = default;
+};
+
+// The run-time half of a backend. One thread only.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceDescription& description() const = 0;
+  virtual const Capabilities& capabilities() const = 0;
+  virtual DeviceCapacity capacity() const = 0;
+  virtual Result<Buffer> allocate(int64_t size_bytes) = 0;
+  // Takes the weights of the graph's graph.weight nodes into the device's own layout. The source
+  // is needed only during the call, unless its tensors are mapped and used in place.
+  virtual Result<std::unique_ptr<Executable>> load(const Artifact& artifact,
+                                                   const WeightSource* weights,
+                                                   const Progress& progress) = 0;
+  virtual Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) = 0;
+};
+
+// The code-generation half: needs no hardware. Thread-safe.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  // What a device of this architecture is assumed to do before it is probed.
+  virtual Result<Capabilities> default_caps(std::string_view arch) const = 0;
+  virtual Support supports(const OpDef& op) const = 0;
+  // A node that cannot run here, with the reason naming backend, operation, node and types.
+  virtual Result<void> legal(const Graph& graph, const Node& node) const = 0;
+  virtual Result<std::unique_ptr<Artifact>> compile(const Graph& graph,
+                                                    const CompileOptions& options) const = 0;
+  virtual Result<void> validate(const Artifact& artifact) const = 0;
+  virtual Result<std::vector<DeviceDescription>> devices() const = 0;
+  virtual Result<std::unique_ptr<Device>> open(const DeviceOptions& options) const = 0;
+};
+
+// The backends of this build, by exact name; nothing falls back.
+class BackendRegistry {
+ public:
+  void add(std::unique_ptr<Backend> backend);
+  // Errors: kNotFound, with the names there are.
+  Result<const Backend*> find(std::string_view name) const;
+  std::vector<const Backend*> list() const;
+
+ private:
+  std::vector<std::unique_ptr<Backend>> backends_;
+};
+
+// All backends of this build; the one list of them.
+BackendRegistry register_backends();
+
+// Graph to executable: passes, legality of each node, code, weights.
+Result<std::unique_ptr<Executable>> compile_and_load(const Graph& graph, const Backend& backend,
+                                                     Device& device, const WeightSource* weights,
+                                                     const CompileOptions& options,
+                                                     const Progress& progress = {});
+
+}  // namespace quern

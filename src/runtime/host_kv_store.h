@@ -1,0 +1,91 @@
+// A paged key-value store in host memory, for the backends that run on the host.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "ops/kv_state.h"
+#include "quern/buffer.h"
+#include "quern/graph.h"
+#include "quern/kv_store.h"
+
+namespace quern {
+
+inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
+
+// One page: kKvPageRows rows of all layers and heads. For layer l and head h a key block, then a
+// value block. Float keys lie transposed, [key_dim][kKvPageRows], so that scores vectorise over
+// keys; quantised keys and all values lie by row.
+struct KvPage {
+  Buffer buffer;
+  std::byte* data = nullptr;
+};
+
+// Pages are shared by clones and copied when written. One thread only, but kernels of one run may
+// read and write disjoint rows from many threads.
+class HostKvStore final : public KvStore, public KvState {
+ public:
+  // From a state of kind "kv": layers, heads, key_dim, value_dim, key_type, value_type.
+  static Result<std::unique_ptr<HostKvStore>> make(const StateDecl& declaration);
+
+  Result<int32_t> create_sequence() override;
+  Result<void> remove_sequence(int32_t sequence) override;
+  Result<int32_t> clone_sequence(int32_t sequence) override;
+  Result<int64_t> length(int32_t sequence) const override;
+  Result<void> reserve(int32_t sequence, int64_t count) override;
+  Result<void> commit(int32_t sequence, int64_t count) override;
+  Result<void> truncate(int32_t sequence, int64_t length) override;
+  int64_t size_bytes() const override;
+  KvState* host_state() override { return this; }
+
+  int64_t num_heads() const override { return num_heads_; }
+  int64_t key_dim() const override { return key_dim_; }
+  int64_t value_dim() const override { return value_dim_; }
+  int64_t num_layers() const override { return num_layers_; }
+  DType key_type() const override { return key_type_; }
+  DType value_type() const override { return value_type_; }
+  int64_t capacity(int64_t sequence) const override;
+  void write(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+             std::span<const float> key, std::span<const float> value) override;
+  void read_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                std::span<float> key) const override;
+  void read_value(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                  std::span<float> value) const override;
+  std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
+                                        int64_t position) const override;
+
+  // Raw blocks for fast kernels: rows page * kKvPageRows to + 63 of the sequence.
+  std::byte* key_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
+  std::byte* value_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
+  int64_t key_row_bytes() const { return key_row_bytes_; }      // of one key when stored by row
+  int64_t value_row_bytes() const { return value_row_bytes_; }
+
+ private:
+  struct Sequence {
+    std::vector<std::shared_ptr<KvPage>> pages;
+    int64_t length = 0;
+    int64_t reserved = 0;
+  };
+  HostKvStore() = default;
+  Result<Sequence*> find(int32_t sequence);
+  Result<const Sequence*> find(int32_t sequence) const;
+  const Sequence& at(int64_t sequence) const;
+  Result<std::shared_ptr<KvPage>> new_page() const;
+  std::byte* block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
+
+  int64_t num_layers_ = 0;
+  int64_t num_heads_ = 0;
+  int64_t key_dim_ = 0;
+  int64_t value_dim_ = 0;
+  DType key_type_ = DType::kF32;
+  DType value_type_ = DType::kF32;
+  int64_t key_row_bytes_ = 0;
+  int64_t value_row_bytes_ = 0;
+  int64_t head_block_bytes_ = 0;
+  int64_t page_bytes_ = 0;
+  std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; null where removed
+};
+
+}  // namespace quern
