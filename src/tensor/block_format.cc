@@ -1,0 +1,94 @@
+// Lookup of block formats, and rows of blocks to and from f32.
+#include "tensor/block_format.h"
+
+#include "base/check.h"
+#include "tensor/convert.h"
+#include "tensor/formats/families.h"
+
+namespace quern {
+namespace {
+
+using Kind = BlockFormat::Kind;
+
+// Elements of a block in runs that share scale, sub-scale and minimum.
+template <Kind kKind>
+void dequantize_block(const BlockFormat& format, const DecodedBlock& block, float* out) {
+  const int run = std::min(format.scale_group, format.sub_block);
+  for (int begin = 0; begin < format.block_size; begin += run) {
+    const int j = begin / format.sub_block;
+    const float scale = block.scale[begin / format.scale_group] * static_cast<float>(block.sub[j]);
+    float minimum = 0;
+    if constexpr (kKind == Kind::kScaleMin) minimum = block.minimum;
+    if constexpr (kKind == Kind::kSuperScaleMin) {
+      minimum = block.minimum * static_cast<float>(block.mins[j]);
+    }
+    for (int i = begin; i < begin + run; ++i) {
+      const float product = scale * static_cast<float>(block.q[i]);
+      if constexpr (kKind == Kind::kScaleMin) {
+        out[i] = product + minimum;
+      } else if constexpr (kKind == Kind::kSuperScaleMin) {
+        out[i] = product - minimum;
+      } else {
+        out[i] = product;
+      }
+    }
+  }
+}
+
+template <Kind kKind>
+void dequantize_blocks(const BlockFormat& format, const std::byte* row, float* out, int64_t n) {
+  DecodedBlock block;
+  for (int64_t i = 0; i < n; i += format.block_size) {
+    format.decode(row, block);
+    dequantize_block<kKind>(format, block, out + i);
+    row += format.block_bytes;
+  }
+}
+
+}  // namespace
+
+const BlockFormat* find_block_format(DType dtype) {
+  for (const auto family : {simple_block_formats(), codebook_block_formats(),
+                            ternary_block_formats(), k_block_formats(), iq_block_formats()}) {
+    for (const BlockFormat& format : family) {
+      if (format.dtype == dtype) return &format;
+    }
+  }
+  return nullptr;
+}
+
+bool can_dequantize(DType dtype) {
+  return can_widen(dtype) || find_block_format(dtype) != nullptr;
+}
+
+void dequantize_row(DType dtype, const std::byte* row, float* out, int64_t n) {
+  if (can_widen(dtype)) return widen_row(dtype, row, out, n);
+  const BlockFormat* format = find_block_format(dtype);
+  QUERN_CHECK(format != nullptr && n % format->block_size == 0);
+  switch (format->kind) {
+    case Kind::kScale:
+    case Kind::kSuperScale:
+      return dequantize_blocks<Kind::kScale>(*format, row, out, n);
+    case Kind::kScaleMin:
+      return dequantize_blocks<Kind::kScaleMin>(*format, row, out, n);
+    case Kind::kSuperScaleMin:
+      return dequantize_blocks<Kind::kSuperScaleMin>(*format, row, out, n);
+  }
+}
+
+bool can_encode(DType dtype) {
+  const BlockFormat* format = find_block_format(dtype);
+  return is_float(dtype) || (format != nullptr && format->encode != nullptr);
+}
+
+void quantize_row(DType dtype, const float* row, std::byte* out, int64_t n) {
+  if (is_float(dtype)) return narrow_row(dtype, row, out, n);
+  const BlockFormat* format = find_block_format(dtype);
+  QUERN_CHECK(format != nullptr && format->encode != nullptr && n % format->block_size == 0);
+  for (int64_t i = 0; i < n; i += format->block_size) {
+    format->encode(row + i, out);
+    out += format->block_bytes;
+  }
+}
+
+}  // namespace quern

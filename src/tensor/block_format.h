@@ -1,0 +1,64 @@
+// Block-quantised formats: what a block holds, as exact integers and scales, and as f32.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "quern/dtype.h"
+
+namespace quern {
+
+inline constexpr int kMaxBlockSize = 256;
+
+// One block. With j = i / sub_block and g = i / scale_group, element i is
+//   w = (scale[g] * sub[j]) * q[i], then + minimum (kScaleMin) or - (minimum * mins[j])
+//   (kSuperScaleMin); every product is exact in f32.
+// Only the entries that the format uses are written. Strict numerics calls scale D and minimum M
+// or Dmin.
+struct DecodedBlock {
+  alignas(64) int8_t q[kMaxBlockSize];
+  int16_t sub[16];   // 1 where the format has no sub-scales
+  int16_t mins[16];  // kSuperScaleMin only
+  float scale[4];    // with the format's constant power of two in it
+  float minimum;     // kScaleMin and kSuperScaleMin only
+};
+
+// The one description of a format. Products with integer activations and dequantisation both go
+// through decode; a backend's packed layout is made from it too.
+struct BlockFormat {
+  enum class Kind : uint8_t { kScale, kScaleMin, kSuperScale, kSuperScaleMin };
+  using Decode = void (*)(const std::byte* block, DecodedBlock& out);
+  using Encode = void (*)(const float* x, std::byte* block);
+
+  DType dtype;
+  Kind kind;
+  int block_size;  // elements
+  int block_bytes;
+  int scale_group;       // elements that share a scale: the block, but 16 for nvfp4
+  int sub_block;         // elements that share an integer sub-scale: 16, 32 or the block
+  int activation_block;  // elements of a `quant.dynamic` block: 32 or 256
+  Decode decode;
+  Encode encode;  // null: the format can be read only
+
+  int num_scales() const { return block_size / scale_group; }
+  int num_sub_blocks() const { return block_size / sub_block; }
+  // Elements of one term of a product: those that share both scales, of weight and activation.
+  int term_size() const { return std::min(scale_group, activation_block); }
+};
+
+// The format of a block-quantised weight dtype, or null for the others (q8_K is not a weight).
+const BlockFormat* find_block_format(DType dtype);
+
+// True for floats, plain integers and every format that find_block_format knows.
+bool can_dequantize(DType dtype);
+// n elements to f32, n a multiple of the block size. Needs can_dequantize(dtype).
+void dequantize_row(DType dtype, const std::byte* row, float* out, int64_t n);
+
+// True for floats and the formats with an encoder.
+bool can_encode(DType dtype);
+// n f32 values to `dtype`, n a multiple of the block size; the same bits on every machine.
+// A block with a NaN or an infinity decodes to NaNs. Needs can_encode(dtype).
+void quantize_row(DType dtype, const float* row, std::byte* out, int64_t n);
+
+}  // namespace quern

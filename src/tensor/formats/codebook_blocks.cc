@@ -1,0 +1,75 @@
+// Formats whose 4-bit codes name one of 16 unevenly spaced integers: iq4 and the fp4 kinds.
+#include <bit>
+
+#include "tensor/formats/block_bytes.h"
+#include "tensor/formats/families.h"
+
+namespace quern {
+namespace {
+
+// A curve fitted to normally distributed weights; fixed by the file format.
+constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                   1,    13,   25,  38,  53,  69,  89,  113};
+// Twice the e2m1 values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; -0 reads as 0.
+constexpr int8_t kFp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
+
+// `half` bytes; byte j holds element j in its low half and element j + half in its high half.
+void read_codes(const std::byte* codes, int half, const int8_t (&values)[16], int8_t* q) {
+  for (int j = 0; j < half; ++j) {
+    q[j] = values[low_nibble(codes[j])];
+    q[j + half] = values[high_nibble(codes[j])];
+  }
+}
+
+// d f16 | codes 16
+void decode_iq4_nl(const std::byte* block, DecodedBlock& out) {
+  out.scale[0] = load_f16(block);
+  out.sub[0] = 1;
+  read_codes(block + 2, 16, kIq4Values, out.q);
+}
+
+// d f16 | u16 of 8 high scale bit pairs | 8 low scale nibbles | codes 16 of each 32
+void decode_iq4_xs(const std::byte* block, DecodedBlock& out) {
+  out.scale[0] = load_f16(block);
+  const int high = static_cast<int>(load_u16(block + 2));
+  for (int j = 0; j < 8; ++j) {
+    const int low = static_cast<int>(load_u8(block + 4 + j / 2)) >> (j % 2 * 4) & 15;
+    out.sub[j] = static_cast<int16_t>((low | (high >> (2 * j) & 3) << 4) - 32);
+    read_codes(block + 8 + j * 16, 16, kIq4Values, out.q + j * 32);
+  }
+}
+
+// Exponent byte | codes 16. The scale is 2^(byte - 128), half of e8m0 since the integers are
+// doubled: exact for every byte, denormal for 0 and 1.
+void decode_mxfp4(const std::byte* block, DecodedBlock& out) {
+  const uint32_t byte = load_u8(block);
+  out.scale[0] = std::bit_cast<float>(byte < 2 ? 1u << (21 + byte) : (byte - 1) << 23);
+  out.sub[0] = 1;
+  read_codes(block + 1, 16, kFp4Values, out.q);
+}
+
+// 4 scale bytes | codes 8 of each 16. A scale is half of an e4m3 without sign; 0x7F is 0.
+void decode_nvfp4(const std::byte* block, DecodedBlock& out) {
+  out.sub[0] = 1;
+  for (int g = 0; g < 4; ++g) {
+    const uint32_t code = load_u8(block + g) & 0x7F;
+    out.scale[g] = code == 0x7F ? 0.0f : f8e4m3_to_f32(static_cast<uint8_t>(code)) * 0.5f;
+    read_codes(block + 4 + g * 8, 8, kFp4Values, out.q + g * 16);
+  }
+}
+
+using enum BlockFormat::Kind;
+constexpr BlockFormat kFormats[] = {
+    {DType::kIQ4_NL, kScale, 32, 18, 32, 32, 32, decode_iq4_nl, nullptr},
+    {DType::kIQ4_XS, kSuperScale, 256, 136, 256, 32, 256, decode_iq4_xs, nullptr},
+    {DType::kMXFP4, kScale, 32, 17, 32, 32, 32, decode_mxfp4, nullptr},
+    {DType::kNVFP4, kScale, 64, 36, 16, 64, 32, decode_nvfp4, nullptr},
+};
+
+}  // namespace
+
+std::span<const BlockFormat> codebook_block_formats() {
+  return kFormats;
+}
+
+}  // namespace quern
