@@ -1,0 +1,118 @@
+// Temporary file, fsync, rename.
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+constexpr size_t kPendingBytes = size_t{1} << 18;
+constexpr int kMaxAttempts = 100;
+
+tl::unexpected<Error> cannot(std::string_view verb, const std::string& path) {
+  const bool is_full = errno == ENOSPC || errno == EDQUOT;
+  return fail::with(is_full ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
+                    "File '{}' cannot be {}: {}.", path, verb, std::strerror(errno));
+}
+
+// The rename is lasting only when the folder is on the disk too. Some file systems refuse to
+// synchronise a folder, which is no reason to fail.
+void sync_folder_of(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path, std::string temporary, int fd)
+    : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {
+  pending_.reserve(kPendingBytes);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)),
+      fd_(std::exchange(other.fd_, -1)),
+      size_(other.size_),
+      pending_(std::move(other.pending_)) {}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ < 0) return;
+  ::close(fd_);
+  ::unlink(temporary_.c_str());
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return fail::unavailable("'{}' exists and is not a regular file.", path);
+  }
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    std::string temporary = fmt::format("{}.{}-{}.part", path, ::getpid(), attempt);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return AtomicFile(path, std::move(temporary), fd);
+    if (errno != EEXIST) break;
+  }
+  return cannot("created", path);
+}
+
+Result<void> AtomicFile::write_through(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return cannot("written", path_);
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::flush() {
+  QUERN_TRY(write_through(pending_));
+  pending_.clear();
+  return {};
+}
+
+Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
+  if (fd_ < 0) return fail::precondition("File '{}' was committed; it takes no more.", path_);
+  size_ += static_cast<int64_t>(bytes.size());
+  if (pending_.size() + bytes.size() > kPendingBytes) QUERN_TRY(flush());
+  if (bytes.size() > kPendingBytes) return write_through(bytes);
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  return {};
+}
+
+Result<void> AtomicFile::write_zeros(int64_t count) {
+  static constexpr std::byte kZeros[256] = {};
+  for (; count > 0; count -= 256) {
+    QUERN_TRY(write(std::span(kZeros, static_cast<size_t>(std::min<int64_t>(count, 256)))));
+  }
+  return {};
+}
+
+Result<void> AtomicFile::commit() {
+  if (fd_ < 0) return fail::precondition("File '{}' was committed before.", path_);
+  QUERN_TRY(flush());
+  if (::fsync(fd_) != 0) return cannot("flushed to the disk", path_);
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot("put in place", path_);
+  ::close(std::exchange(fd_, -1));
+  sync_folder_of(path_);
+  return {};
+}
+
+}  // namespace quern

@@ -1,0 +1,48 @@
+// A file that appears under its name only when it is complete.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/error.h"
+
+namespace quern {
+
+// Writes to a temporary file beside the target; commit() flushes it to the disk and renames it.
+// Without a commit the temporary file is removed and the target stays as it was. Movable.
+// One thread only. Errors: kUnavailable and kResourceExhausted (disk full), naming the path.
+class AtomicFile {
+ public:
+  static Result<AtomicFile> create(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&&) = delete;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Appends. Small pieces are gathered before they reach the system.
+  Result<void> write(std::span<const std::byte> bytes);
+  Result<void> write(std::string_view bytes) { return write(std::as_bytes(std::span(bytes))); }
+  // Appends `count` zero bytes.
+  Result<void> write_zeros(int64_t count);
+  int64_t size_bytes() const { return size_; }
+  // At most once, and last.
+  Result<void> commit();
+
+ private:
+  AtomicFile(std::string path, std::string temporary, int fd);
+  Result<void> flush();
+  Result<void> write_through(std::span<const std::byte> bytes);
+
+  std::string path_;
+  std::string temporary_;
+  int fd_;
+  int64_t size_ = 0;
+  std::vector<std::byte> pending_;
+};
+
+}  // namespace quern
