@@ -6,7 +6,12 @@ namespace quern {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops;
+    register_embedding_ops(ops);
     register_graph_ops(ops);
+    register_linear_ops(ops);
+    register_matmul_ops(ops);
+    register_norm_ops(ops);
+    register_quant_ops(ops);
     return ops;
   }();
   return registry;

@@ -5,6 +5,11 @@
 
 namespace quern {
 
+void register_embedding_ops(OpRegistry& registry);
 void register_graph_ops(OpRegistry& registry);
+void register_linear_ops(OpRegistry& registry);
+void register_matmul_ops(OpRegistry& registry);
+void register_norm_ops(OpRegistry& registry);
+void register_quant_ops(OpRegistry& registry);
 
 }  // namespace quern

@@ -59,6 +59,13 @@ Result<int64_t> constant_dim(std::string_view port, const TensorType& type, int 
                        type.to_string(), axis);
 }
 
+Result<void> expect_declared(std::string_view attribute, int64_t declared, const Dim& found,
+                             std::string_view meaning) {
+  if (declared == 0 || found == Dim::constant(declared)) return {};
+  return fail::invalid("Attribute '{}' is {}; it must be {}, {}.", attribute, declared,
+                       dim_to_string(found), meaning);
+}
+
 Result<void> expect_no_wider(std::string_view port, const TensorType* type, const TensorType& x) {
   if (type == nullptr || type->dtype != DType::kF64 || x.dtype == DType::kF64) return {};
   return fail::invalid("Port '{}' has type {}, which is wider than the {} it works on.", port,

@@ -21,6 +21,9 @@ Result<void> expect_vector(std::string_view port, const TensorType* type, const 
                            std::string_view meaning);
 // The extent of an axis, which must be a constant.
 Result<int64_t> constant_dim(std::string_view port, const TensorType& type, int axis);
+// An attribute that repeats an extent; 0 says nothing.
+Result<void> expect_declared(std::string_view attribute, int64_t declared, const Dim& found,
+                             std::string_view meaning);
 // An optional port that must be no wider than the values it meets: f64 only next to f64.
 Result<void> expect_no_wider(std::string_view port, const TensorType* type, const TensorType& x);
 

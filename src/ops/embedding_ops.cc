@@ -1,0 +1,81 @@
+// Rows of an embedding table by id.
+#include <algorithm>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+#include "tensor/block_format.h"
+
+namespace quern {
+namespace {
+
+using namespace type_rules;
+
+Result<std::vector<TensorType>> infer_token(const InferContext& context) {
+  const TensorType& ids = *context.inputs[0];
+  const TensorType& weight = *context.inputs[1];
+  QUERN_TRY(expect_dtype("ids", ids, {DType::kI32, DType::kI64}));
+  QUERN_TRY(expect_rank("weight", weight, 2));
+  if (!can_dequantize(weight.dtype)) {
+    return fail::invalid("Port 'weight' has type {}; its dtype cannot widen to f32.",
+                         weight.to_string());
+  }
+  const Attributes& attributes = context.attributes;
+  QUERN_TRY(expect_declared("vocab_size", attributes.integer("vocab_size"), weight.dims[0],
+                            "the rows of 'weight'"));
+  QUERN_TRY(expect_declared("d_model", attributes.integer("d_model"), weight.dims[1],
+                            "the columns of 'weight'"));
+  TensorType embeds{.dtype = weight.dtype == DType::kF64 ? DType::kF64 : DType::kF32,
+                    .dims = ids.dims};
+  embeds.dims.push_back(weight.dims[1]);
+  return std::vector<TensorType>{std::move(embeds)};
+}
+
+int64_t id_at(const TensorView& ids, int64_t position) {
+  return ids.dtype == DType::kI64 ? ids.as<const int64_t>()[position]
+                                  : int64_t{ids.as<const int32_t>()[position]};
+}
+
+Result<void> run_token(const KernelContext& context) {
+  const TensorView& ids = context.inputs[0];
+  const TensorView& weight = context.inputs[1];
+  const TensorView& embeds = context.outputs[0];
+  const int64_t rows = weight.shape[0], d = weight.shape[1];
+  const DTypeInfo& info = dtype_info(weight.dtype);
+  const int64_t row_bytes = d / info.block_size * info.block_bytes;
+  for (int64_t t = 0; t < ids.shape.num_elements(); ++t) {
+    const int64_t id = id_at(ids, t);
+    if (id < 0 || id >= rows) {
+      return fail::out_of_range("The id {} at position {} is outside the table of {} rows.", id, t,
+                                rows);
+    }
+    const std::byte* row = weight.data + id * row_bytes;
+    if (weight.dtype == DType::kF64) {
+      std::copy_n(row, row_bytes, embeds.data + t * row_bytes);
+    } else {
+      dequantize_row(weight.dtype, row, embeds.as<float>() + t * d, d);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void register_embedding_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  registry.add(
+      {.id = "embedding.token",
+       .doc = "embeds[..., :] = weight[id, :] widened or dequantised to f32 (f64 stays f64). An id "
+              "below 0 or past the last row is an error that names id, position and limit.",
+       .inputs = {port("ids"), port("weight")},
+       .outputs = {port("embeds")},
+       .attributes = {integer("vocab_size", 0, "Rows of the weight; 0: as it has."),
+                      integer("d_model", 0, "Columns of the weight; 0: as it has."),
+                      number("init_std", 0.02, "Spread of a fresh weight; training only.")},
+       .infer = infer_token,
+       .reference = run_token});
+}
+
+}  // namespace quern

@@ -1,0 +1,125 @@
+// Integer products of decoded weight blocks with activation planes.
+#include "ops/integer_dot.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "ops/blocked.h"
+#include "ops/quant_dynamic.h"
+
+namespace quern {
+namespace {
+
+int32_t dot(const int8_t* a, const int8_t* b, int n) {
+  int32_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += int32_t{a[i]} * int32_t{b[i]};
+  return sum;
+}
+
+int32_t sum_of(const int8_t* a, int n) {
+  int32_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += a[i];
+  return sum;
+}
+
+// One term: `size` elements from index `first` of the row, which begin at `offset` in their block.
+struct Term {
+  const BlockFormat& format;
+  const DecodedBlock& block;
+  const ActivationRow& x;
+  int64_t first;
+  int offset;
+  int size;
+
+  // Calls f(j, begin, count) for each run of elements with sub-scale j; `begin` in the term.
+  template <class F>
+  void for_each_run(F&& f) const {
+    const int run = std::min(size, format.sub_block);
+    for (int begin = 0; begin < size; begin += run) {
+      f(static_cast<size_t>((offset + begin) / format.sub_block), begin, run);
+    }
+  }
+
+  // Sum over the sub-blocks of sub * (weight integers times a plane).
+  float product(const std::vector<int8_t>& plane) const {
+    int64_t sum = 0;
+    for_each_run([&](size_t j, int begin, int count) {
+      const int64_t partial = dot(block.q + offset + begin, plane.data() + first + begin, count);
+      sum += int64_t{block.sub[j]} * partial;
+    });
+    return static_cast<float>(sum);
+  }
+
+  // f32(I).
+  float integer_product() const {
+    if (x.hi.empty()) return product(x.lo);
+    return 256.0f * product(x.hi) + product(x.lo);
+  }
+
+  int64_t activation_sum(int begin, int count) const {
+    const int64_t low = sum_of(x.lo.data() + first + begin, count);
+    if (x.hi.empty()) return low;
+    return int64_t{256} * sum_of(x.hi.data() + first + begin, count) + low;
+  }
+
+  // f32(m), the sum of mins[j] * S_j.
+  float minimum_product() const {
+    int64_t sum = 0;
+    for_each_run([&](size_t j, int begin, int count) {
+      sum += int64_t{block.mins[j]} * activation_sum(begin, count);
+    });
+    return static_cast<float>(sum);
+  }
+
+  float value() const {
+    const float d = x.d[static_cast<size_t>(first / format.activation_block)];
+    const float main = (block.scale[offset / format.scale_group] * d) * integer_product();
+    switch (format.kind) {
+      case BlockFormat::Kind::kScaleMin:
+        return main + block.minimum * (d * static_cast<float>(activation_sum(0, size)));
+      case BlockFormat::Kind::kSuperScaleMin:
+        return main - (block.minimum * d) * minimum_product();
+      default:
+        return main;
+    }
+  }
+};
+
+}  // namespace
+
+void DecodedRow::decode(const std::byte* row, int64_t n) {
+  QUERN_DCHECK(n % format_->block_size == 0);
+  blocks_.resize(static_cast<size_t>(n / format_->block_size));
+  for (DecodedBlock& block : blocks_) {
+    format_->decode(row, block);
+    row += format_->block_bytes;
+  }
+}
+
+void ActivationRow::assign(std::span<const int8_t> q, std::span<const float> scales) {
+  hi.clear();
+  lo.assign(q.begin(), q.end());
+  d = scales;
+}
+
+void ActivationRow::assign(std::span<const int16_t> q, std::span<const float> scales) {
+  hi.resize(q.size());
+  lo.resize(q.size());
+  std::ranges::transform(q, hi.begin(), high_plane);
+  std::ranges::transform(q, lo.begin(), low_plane);
+  d = scales;
+}
+
+float integer_dot(const DecodedRow& weight, const ActivationRow& x) {
+  const BlockFormat& format = weight.format();
+  const int size = format.term_size();
+  const int terms_per_block = format.block_size / size;
+  const auto num_terms = static_cast<int64_t>(weight.blocks().size()) * terms_per_block;
+  return blocked_sum_of<float>(num_terms, kDotBlock / size, [&](int64_t t) {
+    const DecodedBlock& block = weight.blocks()[static_cast<size_t>(t / terms_per_block)];
+    const int offset = static_cast<int>(t % terms_per_block) * size;
+    return Term{format, block, x, t * size, offset, size}.value();
+  });
+}
+
+}  // namespace quern

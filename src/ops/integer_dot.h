@@ -1,0 +1,48 @@
+// Products of a block-quantised weight row with quantised activations: the term table of strict
+// numerics.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/block_format.h"
+
+namespace quern {
+
+// A weight row as decoded blocks. The format outlives it.
+class DecodedRow {
+ public:
+  explicit DecodedRow(const BlockFormat& format) : format_(&format) {}
+  // Decodes n elements; n is a multiple of the block size.
+  void decode(const std::byte* row, int64_t n);
+
+  const BlockFormat& format() const { return *format_; }
+  std::span<const DecodedBlock> blocks() const { return blocks_; }
+
+ private:
+  const BlockFormat* format_;
+  std::vector<DecodedBlock> blocks_;
+};
+
+// A row of `quant.dynamic`, its 16-bit integers split into planes (q = 256 * hi + lo). With 8 bits
+// `hi` is empty and `lo` holds the integers.
+struct ActivationRow {
+  std::vector<int8_t> hi;
+  std::vector<int8_t> lo;
+  std::span<const float> d;  // one for each activation block of the weight's format
+
+  void assign(std::span<const int8_t> q, std::span<const float> scales);
+  void assign(std::span<const int16_t> q, std::span<const float> scales);
+};
+
+// The terms of the row folded blocked(256). With integers I (16 bits: 256 * f32(I_hi) + f32(I_lo),
+// one rounded addition), S = sum of the activation integers, D, M, Dmin of the weight block:
+//   kScale, kSuperScale  (D * d) * f32(I)
+//   kScaleMin            (D * d) * f32(I) + M * (d * f32(S))
+//   kSuperScaleMin       (D * d) * f32(I) - (Dmin * d) * f32(m),  m = sum of mins[j] * S_j
+// I holds the integer sub-scales. A term covers the elements that share weight and activation
+// scale. All integer sums are exact.
+float integer_dot(const DecodedRow& weight, const ActivationRow& x);
+
+}  // namespace quern

@@ -1,0 +1,40 @@
+// Quantising activations block by block.
+#include "ops/quant_dynamic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tensor/convert.h"
+
+namespace quern {
+namespace {
+
+// Below this the reciprocal could overflow with 16 bits; the block counts as zero.
+constexpr float kSmallestAmax = 0x1p-100f;
+
+float quantize_block(std::span<const float> x, int32_t limit, std::span<int32_t> q) {
+  std::ranges::fill(q, 0);
+  float amax = 0.0f;
+  for (const float v : x) {
+    if (!std::isfinite(v)) return std::numeric_limits<float>::quiet_NaN();
+    amax = std::max(amax, std::fabs(v));
+  }
+  if (amax < kSmallestAmax) return 0.0f;
+  const float r = static_cast<float>(limit) / amax;
+  for (size_t i = 0; i < x.size(); ++i) q[i] = round_to_range(x[i] * r, -limit, limit);
+  return amax / static_cast<float>(limit);
+}
+
+}  // namespace
+
+void quantize_dynamic(std::span<const float> x, int64_t block, int32_t limit, std::span<int32_t> q,
+                      std::span<float> d) {
+  const auto step = static_cast<size_t>(block);
+  for (size_t begin = 0, b = 0; begin < x.size(); begin += step, ++b) {
+    const size_t count = std::min(step, x.size() - begin);
+    d[b] = quantize_block(x.subspan(begin, count), limit, q.subspan(begin, count));
+  }
+}
+
+}  // namespace quern
