@@ -1,0 +1,40 @@
+// Liveness from outputs and effects, backwards.
+#include "passes/eliminate_dead_code.h"
+
+#include "passes/graph_copier.h"
+
+namespace quern {
+namespace {
+
+bool has_lasting_effect(const Node& node) {
+  const Effect effect = node.op->effect;
+  return effect == Effect::kStateWrite || effect == Effect::kExternal ||
+         effect == Effect::kCheckpoint || node.op->id == "Input";
+}
+
+}  // namespace
+
+Result<Graph> eliminate_dead_code(const Graph& graph, const PassOptions& options) {
+  std::vector<bool> is_live(graph.values().size(), false);
+  const auto mark = [&](ValueId value) {
+    if (value != kNoValue) is_live[static_cast<size_t>(value)] = true;
+  };
+  for (const GraphOutput& output : graph.outputs()) mark(output.value);
+  for (const std::string& name : options.readable) mark(graph.find_value(name));
+  std::vector<bool> is_kept(graph.nodes().size(), false);
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    bool is_needed = has_lasting_effect(node);
+    for (const ValueId value : node.outputs) is_needed |= is_live[static_cast<size_t>(value)];
+    if (!is_needed) continue;
+    is_kept[i] = true;
+    for (const ValueId input : node.inputs) mark(input);
+  }
+  GraphCopier copier(graph);
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    if (is_kept[i]) copier.copy(graph.nodes()[i]);
+  }
+  return copier.finish();
+}
+
+}  // namespace quern

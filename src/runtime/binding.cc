@@ -1,0 +1,99 @@
+// Binding of inputs, symbols and states.
+#include "runtime/binding.h"
+
+#include "base/fail.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+Result<void> bind_dim(const Dim& dim, int64_t extent, int axis, const std::string& name,
+                      SymbolValues& symbols) {
+  if (dim.is_constant()) {
+    if (dim.factor == extent) return {};
+    return fail::invalid("Input '{}' has {} along axis {}; the graph needs {}.", name, extent, axis,
+                         dim.factor);
+  }
+  if (dim.factor == 0 || extent % dim.factor != 0) {
+    return fail::invalid("Input '{}' has {} along axis {}; the graph needs a multiple of {}.", name,
+                         extent, axis, dim.factor);
+  }
+  const int64_t value = extent / dim.factor;
+  const int64_t known = symbols.get(dim.symbol);
+  if (known >= 0 && known != value) {
+    return fail::invalid("Input '{}' gives {} = {} along axis {}; another input gives {}.", name,
+                         dim.symbol, value, axis, known);
+  }
+  symbols.set(dim.symbol, value);
+  return {};
+}
+
+Result<void> bind_input(const std::string& name, const TensorType& type, const Tensor& tensor,
+                        SymbolValues& symbols) {
+  if (tensor.dtype() != type.dtype) {
+    return fail::invalid("Input '{}' is {}; the graph needs {}.", name, dtype_name(tensor.dtype()),
+                         dtype_name(type.dtype));
+  }
+  if (tensor.shape().rank() != type.rank()) {
+    return fail::invalid("Input '{}' has shape {}; the graph needs {}.", name,
+                         tensor.shape().to_string(), type.to_string());
+  }
+  for (int axis = 0; axis < type.rank(); ++axis) {
+    QUERN_TRY(bind_dim(type.dims[static_cast<size_t>(axis)], tensor.shape()[axis], axis, name,
+                       symbols));
+  }
+  return {};
+}
+
+Result<void> check_states(const Graph& graph, const RunArguments& arguments) {
+  for (const StateDecl& state : graph.states()) {
+    const auto it = arguments.states.find(state.name);
+    if (it == arguments.states.end() || it->second == nullptr) {
+      return fail::invalid("The graph's state '{}' is not bound.", state.name);
+    }
+  }
+  for (const auto& [name, store] : arguments.states) {
+    if (graph.find_state(name) == nullptr) {
+      return fail::invalid("The graph has no state '{}'.", name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<SymbolValues> bind_arguments(const Graph& graph, const RunArguments& arguments) {
+  SymbolValues symbols;
+  const std::vector<NodeId> inputs = graph.inputs();
+  for (const NodeId id : inputs) {
+    const Node& node = graph.node(id);
+    const auto it = arguments.inputs.find(node.name);
+    if (it == arguments.inputs.end()) {
+      return fail::invalid("The graph's input '{}' is not bound.", node.name);
+    }
+    QUERN_TRY(bind_input(node.name, graph.value(node.outputs[0]).type, it->second, symbols));
+  }
+  if (arguments.inputs.size() != inputs.size()) {
+    for (const auto& [name, tensor] : arguments.inputs) {
+      const ValueId value = graph.find_value(name);
+      if (value == kNoValue || graph.node(graph.value(value).producer).op->id != "Input") {
+        return fail::invalid("The graph has no input '{}'.", name);
+      }
+    }
+  }
+  QUERN_TRY(check_states(graph, arguments));
+  return symbols;
+}
+
+Result<std::vector<GraphOutput>> readable_outputs(const Graph& graph,
+                                                  const std::vector<std::string>& readable) {
+  std::vector<GraphOutput> outputs(graph.outputs().begin(), graph.outputs().end());
+  for (const std::string& name : readable) {
+    const ValueId value = graph.find_value(name);
+    if (value == kNoValue) return fail::not_found("The graph has no value '{}' to read.", name);
+    outputs.push_back({name, value});
+  }
+  return outputs;
+}
+
+}  // namespace quern

@@ -1,0 +1,69 @@
+// Names of the contract's enumerations, the registry, and submit-then-wait.
+#include "quern/device.h"
+
+#include <array>
+
+#include "base/fail.h"
+
+namespace quern {
+
+std::string_view numerics_name(Numerics numerics) {
+  switch (numerics) {
+    case Numerics::kStrict: return "strict";
+    case Numerics::kDeterministic: return "deterministic";
+    case Numerics::kFast: return "fast";
+  }
+  return "unknown";
+}
+
+std::optional<Numerics> find_numerics(std::string_view name) {
+  for (const Numerics n : {Numerics::kStrict, Numerics::kDeterministic, Numerics::kFast}) {
+    if (numerics_name(n) == name) return n;
+  }
+  return std::nullopt;
+}
+
+std::string_view support_name(Support::Kind kind) {
+  switch (kind) {
+    case Support::Kind::kDirect: return "direct";
+    case Support::Kind::kComposite: return "composite";
+    case Support::Kind::kRegistry: return "registry";
+    case Support::Kind::kGraphOnly: return "graph-only";
+    case Support::Kind::kMissing: return "missing";
+  }
+  return "unknown";
+}
+
+const Tensor* RunResult::find(std::string_view name) const {
+  for (const auto& [known, tensor] : values) {
+    if (known == name) return &tensor;
+  }
+  return nullptr;
+}
+
+Result<RunResult> Executable::run(const RunArguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const auto submission, submit(arguments));
+  return submission->wait();
+}
+
+void BackendRegistry::add(std::unique_ptr<Backend> backend) {
+  backends_.push_back(std::move(backend));
+}
+
+Result<const Backend*> BackendRegistry::find(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const auto& backend : backends_) {
+    if (backend->name() == name) return backend.get();
+    names.push_back(backend->name());
+  }
+  return fail::not_found("There is no backend '{}'; this build has {}.", name,
+                         fmt::join(names, ", "));
+}
+
+std::vector<const Backend*> BackendRegistry::list() const {
+  std::vector<const Backend*> backends;
+  for (const auto& backend : backends_) backends.push_back(backend.get());
+  return backends;
+}
+
+}  // namespace quern

@@ -1,0 +1,276 @@
+// Pages, sequences and rows of the host's key-value store.
+#include "runtime/host_kv_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "base/checked_math.h"
+#include "base/fail.h"
+#include "tensor/convert.h"
+#include "tensor/block_format.h"
+
+namespace quern {
+namespace {
+
+// Rows are stored in f32 staging before and after conversion; head dims are at most this.
+constexpr int64_t kMaxHeadDim = 4096;
+
+Result<DType> cache_type(const Attributes& attributes, std::string_view name) {
+  const std::string& text = attributes.text(name);
+  const auto dtype = find_dtype(text);
+  const bool is_known = dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 ||
+                                  *dtype == DType::kBF16 || *dtype == DType::kQ8_0 ||
+                                  *dtype == DType::kQ4_0);
+  if (!is_known) {
+    return fail::invalid("A cache of type '{}' is not supported; the types are f32, f16, bf16, "
+                         "q8_0, q4_0.", text);
+  }
+  return *dtype;
+}
+
+int64_t row_bytes(DType dtype, int64_t dim) {
+  const DTypeInfo& info = dtype_info(dtype);
+  return ceil_divide(dim, info.block_size) * info.block_bytes;
+}
+
+// A row in storage form: narrowed, or quantised with zeros up to whole blocks.
+void encode_row(DType dtype, std::span<const float> row, std::byte* out) {
+  if (!is_quantized(dtype)) {
+    narrow_row(dtype, row.data(), out, static_cast<int64_t>(row.size()));
+    return;
+  }
+  const int64_t padded = round_up(static_cast<int64_t>(row.size()), dtype_info(dtype).block_size);
+  std::vector<float> staging(static_cast<size_t>(padded), 0.0F);
+  std::ranges::copy(row, staging.begin());
+  QUERN_CHECK(quantize_row(dtype, staging.data(), out, padded).has_value());
+}
+
+void decode_row(DType dtype, const std::byte* stored, std::span<float> row) {
+  if (!is_quantized(dtype)) {
+    dequantize_row(dtype, stored, row.data(), static_cast<int64_t>(row.size()));
+    return;
+  }
+  const int64_t padded = round_up(static_cast<int64_t>(row.size()), dtype_info(dtype).block_size);
+  std::vector<float> staging(static_cast<size_t>(padded));
+  dequantize_row(dtype, stored, staging.data(), padded);
+  std::copy_n(staging.begin(), row.size(), row.begin());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declaration) {
+  if (declaration.kind != "kv") {
+    return fail::invalid("State '{}' is of kind '{}'; a key-value store needs 'kv'.",
+                         declaration.name, declaration.kind);
+  }
+  const Attributes& a = declaration.attributes;
+  for (const auto* name : {"layers", "heads", "key_dim", "value_dim"}) {
+    const AttributeValue* value = a.find(name);
+    const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    if (number == nullptr || *number < 1 || *number > (1 << 20)) {
+      return fail::invalid("State '{}' needs the attribute '{}', from 1 to 1048576.",
+                           declaration.name, name);
+    }
+  }
+  std::unique_ptr<HostKvStore> store(new HostKvStore());
+  store->num_layers_ = a.integer("layers");
+  store->num_heads_ = a.integer("heads");
+  store->key_dim_ = a.integer("key_dim");
+  store->value_dim_ = a.integer("value_dim");
+  if (std::max(store->key_dim_, store->value_dim_) > kMaxHeadDim) {
+    return fail::invalid("State '{}' has heads of {} values; the limit is {}.", declaration.name,
+                         std::max(store->key_dim_, store->value_dim_), kMaxHeadDim);
+  }
+  QUERN_ASSIGN_OR_RETURN(store->key_type_, cache_type(a, "key_type"));
+  QUERN_ASSIGN_OR_RETURN(store->value_type_, cache_type(a, "value_type"));
+  store->key_row_bytes_ = row_bytes(store->key_type_, store->key_dim_);
+  store->value_row_bytes_ = row_bytes(store->value_type_, store->value_dim_);
+  store->head_block_bytes_ =
+      round_up((store->key_row_bytes_ + store->value_row_bytes_) * kKvPageRows, 64);
+  store->page_bytes_ = store->head_block_bytes_ * store->num_heads_ * store->num_layers_;
+  return store;
+}
+
+Result<HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) {
+  if (sequence < 0 || static_cast<size_t>(sequence) >= sequences_.size() ||
+      sequences_[static_cast<size_t>(sequence)] == nullptr) {
+    return fail::not_found("There is no sequence {} in the key-value store.", sequence);
+  }
+  return sequences_[static_cast<size_t>(sequence)].get();
+}
+
+Result<const HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) const {
+  QUERN_ASSIGN_OR_RETURN(const Sequence* found, const_cast<HostKvStore*>(this)->find(sequence));
+  return found;
+}
+
+const HostKvStore::Sequence& HostKvStore::at(int64_t sequence) const {
+  QUERN_DCHECK(sequence >= 0 && static_cast<size_t>(sequence) < sequences_.size());
+  return *sequences_[static_cast<size_t>(sequence)];
+}
+
+Result<int32_t> HostKvStore::create_sequence() {
+  for (size_t id = 0; id < sequences_.size(); ++id) {
+    if (sequences_[id] != nullptr) continue;
+    sequences_[id] = std::make_unique<Sequence>();
+    return static_cast<int32_t>(id);
+  }
+  sequences_.push_back(std::make_unique<Sequence>());
+  return static_cast<int32_t>(sequences_.size() - 1);
+}
+
+Result<void> HostKvStore::remove_sequence(int32_t sequence) {
+  QUERN_TRY(find(sequence));
+  sequences_[static_cast<size_t>(sequence)].reset();
+  return {};
+}
+
+Result<int32_t> HostKvStore::clone_sequence(int32_t sequence) {
+  QUERN_ASSIGN_OR_RETURN(const Sequence* source, std::as_const(*this).find(sequence));
+  Sequence copy = *source;
+  QUERN_ASSIGN_OR_RETURN(const int32_t id, create_sequence());
+  *sequences_[static_cast<size_t>(id)] = std::move(copy);
+  return id;
+}
+
+Result<int64_t> HostKvStore::length(int32_t sequence) const {
+  QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));
+  return found->length;
+}
+
+Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
+  auto page = std::make_shared<KvPage>();
+  QUERN_ASSIGN_OR_RETURN(page->buffer, Buffer::allocate_host(page_bytes_));
+  QUERN_ASSIGN_OR_RETURN(const auto bytes, page->buffer.mutable_host_view());
+  page->data = bytes.data();
+  return page;
+}
+
+Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
+  QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
+  if (count < 0 || count > (int64_t{1} << 40)) {
+    return fail::invalid("{} rows cannot be reserved in a key-value store.", count);
+  }
+  const int64_t wanted = found->length + count;
+  // Pages that will be written and are shared with a clone get a copy first.
+  for (int64_t page = found->length / kKvPageRows;
+       page < std::min<int64_t>(ceil_divide(wanted, kKvPageRows),
+                                static_cast<int64_t>(found->pages.size()));
+       ++page) {
+    auto& slot = found->pages[static_cast<size_t>(page)];
+    if (slot.use_count() == 1) continue;
+    QUERN_ASSIGN_OR_RETURN(auto copy, new_page());
+    std::memcpy(copy->data, slot->data, static_cast<size_t>(page_bytes_));
+    slot = std::move(copy);
+  }
+  while (static_cast<int64_t>(found->pages.size()) * kKvPageRows < wanted) {
+    QUERN_ASSIGN_OR_RETURN(auto page, new_page());
+    found->pages.push_back(std::move(page));
+  }
+  found->reserved = std::max(found->reserved, wanted);
+  return {};
+}
+
+Result<void> HostKvStore::commit(int32_t sequence, int64_t count) {
+  QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
+  if (count < 0 || found->length + count > found->reserved) {
+    return fail::out_of_range("{} rows cannot be committed after {}; {} are reserved.", count,
+                              found->length, found->reserved);
+  }
+  found->length += count;
+  return {};
+}
+
+Result<void> HostKvStore::truncate(int32_t sequence, int64_t length) {
+  QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
+  if (length < 0 || length > found->length) {
+    return fail::out_of_range("A sequence of {} rows cannot be cut to {}.", found->length, length);
+  }
+  found->length = length;
+  found->reserved = length;
+  found->pages.resize(static_cast<size_t>(ceil_divide(length, kKvPageRows)));
+  return {};
+}
+
+int64_t HostKvStore::size_bytes() const {
+  std::vector<const KvPage*> pages;
+  for (const auto& sequence : sequences_) {
+    if (sequence == nullptr) continue;
+    for (const auto& page : sequence->pages) pages.push_back(page.get());
+  }
+  std::ranges::sort(pages);
+  const auto duplicates = std::ranges::unique(pages);
+  return static_cast<int64_t>(pages.size() - duplicates.size()) * page_bytes_;
+}
+
+int64_t HostKvStore::capacity(int64_t sequence) const {
+  if (sequence < 0 || static_cast<size_t>(sequence) >= sequences_.size()) return -1;
+  const auto& found = sequences_[static_cast<size_t>(sequence)];
+  return found == nullptr ? -1 : found->reserved;
+}
+
+std::byte* HostKvStore::block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const {
+  return at(sequence).pages[static_cast<size_t>(page)]->data +
+         (layer * num_heads_ + head) * head_block_bytes_;
+}
+
+std::byte* HostKvStore::key_page(int64_t layer, int64_t sequence, int64_t head,
+                                 int64_t page) const {
+  return block(layer, sequence, head, page);
+}
+
+std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head,
+                                   int64_t page) const {
+  return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
+}
+
+void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                        std::span<const float> key, std::span<const float> value) {
+  const int64_t page = position / kKvPageRows;
+  const int64_t row = position % kKvPageRows;
+  std::byte* keys = key_page(layer, sequence, head, page);
+  if (is_quantized(key_type_)) {
+    encode_row(key_type_, key, keys + row * key_row_bytes_);
+  } else {
+    const int64_t size = dtype_info(key_type_).block_bytes;
+    std::array<std::byte, kMaxHeadDim * 4> staging;
+    encode_row(key_type_, key, staging.data());
+    for (int64_t d = 0; d < key_dim_; ++d) {
+      std::memcpy(keys + (d * kKvPageRows + row) * size, staging.data() + d * size,
+                  static_cast<size_t>(size));
+    }
+  }
+  encode_row(value_type_, value, value_page(layer, sequence, head, page) + row * value_row_bytes_);
+}
+
+void HostKvStore::read_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                           std::span<float> key) const {
+  const int64_t row = position % kKvPageRows;
+  const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
+  if (is_quantized(key_type_)) {
+    decode_row(key_type_, keys + row * key_row_bytes_, key);
+    return;
+  }
+  const int64_t size = dtype_info(key_type_).block_bytes;
+  std::array<std::byte, kMaxHeadDim * 4> staging;
+  for (int64_t d = 0; d < key_dim_; ++d) {
+    std::memcpy(staging.data() + d * size, keys + (d * kKvPageRows + row) * size,
+                static_cast<size_t>(size));
+  }
+  decode_row(key_type_, staging.data(), key);
+}
+
+void HostKvStore::read_value(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                             std::span<float> value) const {
+  const std::byte* values = value_page(layer, sequence, head, position / kKvPageRows);
+  decode_row(value_type_, values + (position % kKvPageRows) * value_row_bytes_, value);
+}
+
+std::span<const std::byte> HostKvStore::key_blocks(int64_t layer, int64_t sequence, int64_t head,
+                                                   int64_t position) const {
+  const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
+  return {keys + (position % kKvPageRows) * key_row_bytes_, static_cast<size_t>(key_row_bytes_)};
+}
+
+}  // namespace quern
