@@ -17,7 +17,9 @@ constexpr std::array kDefaultPipeline = {
 
 }  // namespace
 
-std::span<const Pass> default_pipeline() { return kDefaultPipeline; }
+std::span<const Pass> default_pipeline() {
+  return kDefaultPipeline;
+}
 
 Result<Graph> run_passes(const Graph& graph, std::span<const Pass> passes,
                          const PassOptions& options) {

@@ -39,8 +39,8 @@ Result<void> bind_input(const std::string& name, const TensorType& type, const T
                          tensor.shape().to_string(), type.to_string());
   }
   for (int axis = 0; axis < type.rank(); ++axis) {
-    QUERN_TRY(bind_dim(type.dims[static_cast<size_t>(axis)], tensor.shape()[axis], axis, name,
-                       symbols));
+    QUERN_TRY(
+        bind_dim(type.dims[static_cast<size_t>(axis)], tensor.shape()[axis], axis, name, symbols));
   }
   return {};
 }

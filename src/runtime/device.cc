@@ -9,9 +9,12 @@ namespace quern {
 
 std::string_view numerics_name(Numerics numerics) {
   switch (numerics) {
-    case Numerics::kStrict: return "strict";
-    case Numerics::kDeterministic: return "deterministic";
-    case Numerics::kFast: return "fast";
+    case Numerics::kStrict:
+      return "strict";
+    case Numerics::kDeterministic:
+      return "deterministic";
+    case Numerics::kFast:
+      return "fast";
   }
   return "unknown";
 }
@@ -25,11 +28,16 @@ std::optional<Numerics> find_numerics(std::string_view name) {
 
 std::string_view support_name(Support::Kind kind) {
   switch (kind) {
-    case Support::Kind::kDirect: return "direct";
-    case Support::Kind::kComposite: return "composite";
-    case Support::Kind::kRegistry: return "registry";
-    case Support::Kind::kGraphOnly: return "graph-only";
-    case Support::Kind::kMissing: return "missing";
+    case Support::Kind::kDirect:
+      return "direct";
+    case Support::Kind::kComposite:
+      return "composite";
+    case Support::Kind::kRegistry:
+      return "registry";
+    case Support::Kind::kGraphOnly:
+      return "graph-only";
+    case Support::Kind::kMissing:
+      return "missing";
   }
   return "unknown";
 }

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/checked_math.h"
 #include "base/fail.h"
-#include "tensor/convert.h"
 #include "tensor/block_format.h"
+#include "tensor/convert.h"
 
 namespace quern {
 namespace {
@@ -19,12 +19,14 @@ constexpr int64_t kMaxHeadDim = 4096;
 Result<DType> cache_type(const Attributes& attributes, std::string_view name) {
   const std::string& text = attributes.text(name);
   const auto dtype = find_dtype(text);
-  const bool is_known = dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 ||
-                                  *dtype == DType::kBF16 || *dtype == DType::kQ8_0 ||
-                                  *dtype == DType::kQ4_0);
-  if (!is_known) {
-    return fail::invalid("A cache of type '{}' is not supported; the types are f32, f16, bf16, "
-                         "q8_0, q4_0.", text);
+  const bool is_known =
+      dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 || *dtype == DType::kBF16 ||
+                *dtype == DType::kQ8_0 || *dtype == DType::kQ4_0);
+  if (!is_known || !can_encode(*dtype)) {
+    return fail::invalid(
+        "A cache of type '{}' is not supported; the types are f32, f16, bf16, "
+        "q8_0, q4_0.",
+        text);
   }
   return *dtype;
 }
@@ -43,7 +45,7 @@ void encode_row(DType dtype, std::span<const float> row, std::byte* out) {
   const int64_t padded = round_up(static_cast<int64_t>(row.size()), dtype_info(dtype).block_size);
   std::vector<float> staging(static_cast<size_t>(padded), 0.0F);
   std::ranges::copy(row, staging.begin());
-  QUERN_CHECK(quantize_row(dtype, staging.data(), out, padded).has_value());
+  quantize_row(dtype, staging.data(), out, padded);
 }
 
 void decode_row(DType dtype, const std::byte* stored, std::span<float> row) {

@@ -59,7 +59,7 @@ class HostKvStore final : public KvStore, public KvState {
   // Raw blocks for fast kernels: rows page * kKvPageRows to + 63 of the sequence.
   std::byte* key_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
   std::byte* value_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
-  int64_t key_row_bytes() const { return key_row_bytes_; }      // of one key when stored by row
+  int64_t key_row_bytes() const { return key_row_bytes_; }  // of one key when stored by row
   int64_t value_row_bytes() const { return value_row_bytes_; }
 
  private:

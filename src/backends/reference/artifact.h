@@ -1,0 +1,23 @@
+// What the reference backend compiles to: the graph itself.
+#pragma once
+
+#include <vector>
+
+#include "quern/device.h"
+
+namespace quern::reference {
+
+struct GraphArtifact final : Artifact {
+  Graph graph;
+  std::vector<GraphOutput> outputs;  // outputs, then readable values
+};
+
+// Device of this machine; its executables interpret the graph node by node.
+std::unique_ptr<Device> make_device();
+
+// Holds the weights by value id. Errors: a weight that is missing or of another type.
+Result<std::unique_ptr<Executable>> make_executable(const GraphArtifact& artifact,
+                                                    const WeightSource* weights,
+                                                    const Progress& progress);
+
+}  // namespace quern::reference

@@ -1,0 +1,50 @@
+// The host as the reference device.
+#include <unistd.h>
+
+#include "backends/reference/artifact.h"
+#include "runtime/host_kv_store.h"
+
+namespace quern::reference {
+namespace {
+
+class ReferenceDevice final : public Device {
+ public:
+  ReferenceDevice() {
+    capabilities_.arch = "scalar";
+    capabilities_.correctness = CorrectnessClass::kReference;
+    capabilities_.has_f64 = true;
+    capabilities_.keeps_denormals = true;
+  }
+
+  const DeviceDescription& description() const override { return description_; }
+  const Capabilities& capabilities() const override { return capabilities_; }
+
+  DeviceCapacity capacity() const override {
+    const int64_t page = ::sysconf(_SC_PAGESIZE);
+    return {::sysconf(_SC_PHYS_PAGES) * page, ::sysconf(_SC_AVPHYS_PAGES) * page};
+  }
+
+  Result<Buffer> allocate(int64_t size_bytes) override { return Buffer::allocate_host(size_bytes); }
+
+  Result<std::unique_ptr<Executable>> load(const Artifact& artifact, const WeightSource* weights,
+                                           const Progress& progress) override {
+    return make_executable(static_cast<const GraphArtifact&>(artifact), weights, progress);
+  }
+
+  Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
+    QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
+    return std::unique_ptr<KvStore>(std::move(store));
+  }
+
+ private:
+  DeviceDescription description_{"reference", "reference kernels on one thread"};
+  Capabilities capabilities_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device() {
+  return std::make_unique<ReferenceDevice>();
+}
+
+}  // namespace quern::reference

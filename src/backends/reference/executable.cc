@@ -1,0 +1,135 @@
+// Interprets a graph node by node.
+#include <algorithm>
+
+#include "backends/reference/artifact.h"
+#include "base/fail.h"
+#include "quern/op.h"
+#include "runtime/binding.h"
+#include "runtime/weight_loading.h"
+
+namespace quern::reference {
+namespace {
+
+// A value's tensor during a run, dropped after its last use.
+class ReferenceExecutable final : public Executable {
+ public:
+  ReferenceExecutable(const GraphArtifact& artifact, std::vector<Tensor> weights)
+      : graph_(artifact.graph), outputs_(artifact.outputs), weights_(std::move(weights)) {
+    last_use_.assign(graph_.values().size(), -1);
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      for (const ValueId input : graph_.nodes()[i].inputs) {
+        if (input != kNoValue) last_use_[static_cast<size_t>(input)] = static_cast<NodeId>(i);
+      }
+    }
+    for (const GraphOutput& output : outputs_) last_use_[static_cast<size_t>(output.value)] = kEnd;
+  }
+
+  Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
+  int64_t weight_bytes() const override { return 0; }
+  int64_t arena_bytes() const override { return arena_bytes_; }
+
+ private:
+  static constexpr NodeId kEnd = INT32_MAX;
+  Result<RunResult> interpret(const RunArguments& arguments);
+  Result<void> run_node(NodeId id, const SymbolValues& symbols, const RunArguments& arguments,
+                        std::vector<Tensor>& values);
+
+  Graph graph_;
+  std::vector<GraphOutput> outputs_;
+  std::vector<Tensor> weights_;   // by value id; empty where the value is no weight
+  std::vector<NodeId> last_use_;  // by value id
+  int64_t arena_bytes_ = 0;
+};
+
+class FinishedSubmission final : public Submission {
+ public:
+  explicit FinishedSubmission(Result<RunResult> result) : result_(std::move(result)) {}
+  Result<RunResult> wait() override { return std::move(result_); }
+
+ private:
+  Result<RunResult> result_;
+};
+
+Result<std::unique_ptr<Submission>> ReferenceExecutable::submit(const RunArguments& arguments) {
+  return std::make_unique<FinishedSubmission>(interpret(arguments));
+}
+
+Result<TensorView> view_of(Tensor& tensor) {
+  TensorView view{tensor.dtype(), tensor.shape(), nullptr};
+  // Kernels do not write their inputs; read-only storage is viewed without its const.
+  QUERN_ASSIGN_OR_RETURN(const auto bytes, tensor.host_view());
+  view.data = const_cast<std::byte*>(bytes.data());
+  return view;
+}
+
+Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbols,
+                                           const RunArguments& arguments,
+                                           std::vector<Tensor>& values) {
+  const Node& node = graph_.node(id);
+  std::vector<TensorView> inputs(std::max(node.inputs.size(), node.op->inputs.size()));
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue) continue;
+    QUERN_ASSIGN_OR_RETURN(inputs[i], view_of(values[static_cast<size_t>(node.inputs[i])]));
+  }
+  std::vector<TensorView> outputs;
+  for (const ValueId output : node.outputs) {
+    const TensorType& type = graph_.value(output).type;
+    QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve(symbols));
+    QUERN_ASSIGN_OR_RETURN(values[static_cast<size_t>(output)], Tensor::zeros(type.dtype, shape));
+    QUERN_ASSIGN_OR_RETURN(const TensorView view, view_of(values[static_cast<size_t>(output)]));
+    outputs.push_back(view);
+  }
+  KernelContext context{inputs, outputs, node.attributes};
+  context.stream = arguments.stream;
+  context.node_id = static_cast<uint32_t>(id);
+  if (node.op->find_attribute("state") != nullptr) {
+    context.kv = arguments.states.find(node.attributes.text("state"))->second->host_state();
+    if (context.kv == nullptr) return fail::invalid("The state is not in host memory.");
+  }
+  return node.op->reference(context);
+}
+
+Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
+  std::vector<Tensor> values = weights_;
+  int64_t live_bytes = 0;
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    const Node& node = graph_.node(id);
+    if (node.op->id == "Input") {
+      values[static_cast<size_t>(node.outputs[0])] = arguments.inputs.find(node.name)->second;
+      continue;
+    }
+    if (node.op->id == "graph.weight") continue;
+    const auto result = run_node(id, symbols, arguments, values);
+    if (!result) {
+      return tl::unexpected(result.error().with_context(fmt::format("Node '{}'", node.name)));
+    }
+    for (const ValueId output : node.outputs) {
+      live_bytes += values[static_cast<size_t>(output)].size_bytes();
+    }
+    arena_bytes_ = std::max(arena_bytes_, live_bytes);
+    for (const ValueId input : node.inputs) {
+      if (input == kNoValue || last_use_[static_cast<size_t>(input)] != id) continue;
+      live_bytes -= values[static_cast<size_t>(input)].size_bytes();
+      values[static_cast<size_t>(input)] = Tensor();
+    }
+  }
+  RunResult result;
+  for (const GraphOutput& output : outputs_) {
+    result.values.emplace_back(output.name, values[static_cast<size_t>(output.value)]);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executable>> make_executable(const GraphArtifact& artifact,
+                                                    const WeightSource* weights,
+                                                    const Progress& progress) {
+  QUERN_ASSIGN_OR_RETURN(std::vector<Tensor> loaded,
+                         load_weights(artifact.graph, weights, progress));
+  return std::make_unique<ReferenceExecutable>(artifact, std::move(loaded));
+}
+
+}  // namespace quern::reference
