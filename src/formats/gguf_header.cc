@@ -22,13 +22,6 @@ tl::unexpected<Error> truncated(std::string_view what, const ByteCursor& cursor)
                          cursor.offset(), cursor.remaining());
 }
 
-bool is_printable(std::string_view name) {
-  return std::ranges::none_of(name, [](char c) {
-    const auto code = static_cast<unsigned char>(c);
-    return code < 0x20 || code == 0x7f;
-  });
-}
-
 // A key or a tensor name: 1 to 65,535 bytes without control characters.
 Result<std::string> read_name(ByteCursor& cursor, std::string_view kind, int64_t position) {
   const size_t start = cursor.offset();
@@ -45,7 +38,7 @@ Result<std::string> read_name(ByteCursor& cursor, std::string_view kind, int64_t
     return fail::data_loss("The name of {} number {} at byte {} has {} bytes; {} remain.", kind,
                            position, start, size, cursor.remaining());
   }
-  if (!is_printable(name)) {
+  if (!is_valid_name(name)) {
     return fail::invalid("The name of {} number {} at byte {} holds a control character.", kind,
                          position, start);
   }
@@ -186,6 +179,14 @@ Result<TensorEntry> read_entry(ByteCursor& cursor, int64_t position) {
 }
 
 }  // namespace
+
+bool is_valid_name(std::string_view name) {
+  const auto is_control = [](char c) {
+    const auto code = static_cast<unsigned char>(c);
+    return code < 0x20 || code == 0x7f;
+  };
+  return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::none_of(name, is_control);
+}
 
 std::string shortened(std::string_view name) {
   return name.size() <= 80 ? std::string(name) : std::string(name.substr(0, 77)) + "...";

@@ -31,6 +31,8 @@ struct TensorEntry {
   uint64_t offset = 0;
 };
 
+// Of a key or tensor: 1 to 65,535 bytes without control characters.
+bool is_valid_name(std::string_view name);
 // A hostile name as it may stand in a message: at most 80 bytes.
 std::string shortened(std::string_view name);
 
