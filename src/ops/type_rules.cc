@@ -79,4 +79,29 @@ Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank) {
                        axis, rank, -rank, rank - 1);
 }
 
+Result<void> expect_whole_elements(std::string_view port, const TensorType& type) {
+  if (dtype_info(type.dtype).block_size == 1) return {};
+  return fail::invalid("Port '{}' has type {}; it needs elements of whole bytes.", port,
+                       type.to_string());
+}
+
+Result<void> check_rank_limit(std::string_view name, int64_t rank) {
+  if (rank <= kMaxRank) return {};
+  return fail::invalid("'{}' asks for rank {}; the limit is {}.", name, rank, kMaxRank);
+}
+
+std::string_view port_name(const InferContext& context, size_t port) {
+  if (context.op == nullptr || context.op->inputs.empty()) return "input";
+  const auto& ports = context.op->inputs;
+  return ports[std::min(port, ports.size() - 1)].name;
+}
+
+Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,
+                              std::string_view other) {
+  const TensorType& found = *context.inputs[port];
+  if (found == wanted) return {};
+  return fail::invalid("Port '{}' has type {}; it needs the type of '{}', {}.",
+                       port_name(context, port), found.to_string(), other, wanted.to_string());
+}
+
 }  // namespace quern::type_rules

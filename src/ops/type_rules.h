@@ -29,5 +29,20 @@ Result<void> expect_no_wider(std::string_view port, const TensorType* type, cons
 
 // Axis of `rank` that an attribute names; negative values count from the end.
 Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank);
+// The same for an attribute of a context (InferContext or KernelContext).
+template <class Context>
+Result<int> axis_attribute(const Context& context, std::string_view name, int rank) {
+  return resolve_axis(name, context.attributes.integer(name), rank);
+}
+
+// Elements that can be moved one by one: not block-quantised, 8 bits or more.
+Result<void> expect_whole_elements(std::string_view port, const TensorType& type);
+// A rank that `name` asks for; the limit is kMaxRank.
+Result<void> check_rank_limit(std::string_view name, int64_t rank);
+// The name of an input port, for rules that many operations share.
+std::string_view port_name(const InferContext& context, size_t port);
+// The input must have exactly the type `wanted`, which is the type of `other`.
+Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,
+                              std::string_view other);
 
 }  // namespace quern::type_rules
