@@ -1,0 +1,46 @@
+// Arithmetic on unevaluated sums high + low (about twice the precision), without FMA: error-free
+// sums after Knuth and Dekker, products split by masking. For the steps that one word cannot carry.
+#pragma once
+
+#include "ops/math/simd.h"
+
+namespace quern::simd {
+
+template <class V>
+struct DoubleWord {
+  V high;
+  V low;
+};
+
+// a + b exactly; |a| >= |b|, or both multiples of a unit in which a - b is representable.
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> fast_two_sum(V a, V b) {
+  const V sum = a + b;
+  return {sum, b - (sum - a)};
+}
+// a + b exactly, in any order of size.
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> two_sum(V a, V b) {
+  const V sum = a + b;
+  const V b_part = sum - a;
+  return {sum, (a - (sum - b_part)) + (b - b_part)};
+}
+
+// x = high + low with 12 + 12 bits (26 + 27 in f64), so that products of parts are exact.
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> split(V x) {
+  constexpr UintElem<V> kMask = ~((UintElem<V>{1} << (kIsF32<V> ? 12 : 27)) - 1);
+  const V high = from_bits<V>(bits_of(x) & kMask);
+  return {high, x - high};
+}
+
+// a * b exactly (f64: to 2^-106); no part may overflow or underflow.
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> two_product(V a, V b) {
+  const auto [ah, al] = split(a);
+  const auto [bh, bl] = split(b);
+  const V product = a * b;
+  return {product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
+}
+
+}  // namespace quern::simd

@@ -1,0 +1,116 @@
+// exp and exp2, with the two-step scaling that their relatives (tanh, sigmoid, erf, pow) reuse.
+#pragma once
+
+#include "ops/math/simd.h"
+
+namespace quern::simd {
+
+// n + fraction, n the nearest integer; |z| < 2^22.
+template <class V>
+struct Rounded {
+  V value;  // n as a float
+  IntOf<V> n;
+};
+template <class V>
+QUERN_SIMD_FN Rounded<V> round_to_int(V z) {
+  const V shifted = z + kRoundMagic<V>;
+  const UintOf<V> n = bits_of(shifted) - bits_of(splat<V>(kRoundMagic<V>));
+  return {shifted - kRoundMagic<V>, as_signed<V>(n)};
+}
+
+// The value p * 2^n, p near 1: scaled in two exact steps so that only the last one can round.
+template <class V>
+struct Scaled {
+  V p;
+  IntOf<V> n;
+};
+template <class V>
+QUERN_SIMD_FN V low_scale(IntOf<V> n) {
+  return power_of_two<V>(n >> 1);
+}
+template <class V>
+QUERN_SIMD_FN V high_scale(IntOf<V> n) {
+  return power_of_two<V>(n - (n >> 1));
+}
+template <class V>
+QUERN_SIMD_FN V scale(V p, IntOf<V> n) {
+  return (p * low_scale<V>(n)) * high_scale<V>(n);
+}
+
+// (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
+template <class V>
+QUERN_SIMD_FN V exp_tail(V r) {
+  if constexpr (kIsF32<V>) {
+    return horner(r, 0x1.fffffap-2f, 0x1.555492p-3f, 0x1.555a26p-5f, 0x1.123984p-7f,
+                  0x1.694ccp-10f);
+  } else {
+    return horner(r, 0x1p-1, 0x1.5555555555557p-3, 0x1.5555555555557p-5, 0x1.111111111004dp-7,
+                  0x1.6c16c16c156a2p-10, 0x1.a01a01ac20fc4p-13, 0x1.a01a01ab9a61p-16,
+                  0x1.71de01a1ad725p-19, 0x1.27e4cfa93cbffp-22, 0x1.af4ee430652acp-26,
+                  0x1.1f86fc33b678cp-29);
+  }
+}
+
+// x = n ln 2 + (r + low); ln 2 in two parts, the first short enough for an exact product.
+template <class V>
+struct ExpReduced {
+  V r;
+  V low;
+  IntOf<V> n;
+};
+template <class V>
+QUERN_SIMD_FN ExpReduced<V> exp_reduce(V x) {
+  constexpr ElemOf<V> kLog2e = kIsF32<V> ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+  constexpr ElemOf<V> kLn2High = kIsF32<V> ? 0x1.62e4p-1 : 0x1.62e42fefa38p-1;
+  constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c7673p-45;
+  const auto k = round_to_int(x * kLog2e);
+  const V high = x - k.value * kLn2High;
+  const V low = k.value * kLn2Low;
+  const V r = high - low;
+  return {r, (high - r) - low, k.n};
+}
+
+// exp of x in the clamped range, unscaled: p in [0.7, 1.42].
+template <class V>
+QUERN_SIMD_FN Scaled<V> exp_scaled(V x) {
+  const auto reduced = exp_reduce(x);
+  const V r = reduced.r;
+  return {(r + (r * r) * exp_tail(r)) + 1, reduced.n};
+}
+
+// Where exp is +0 and +inf for certain.
+template <class V>
+inline constexpr ElemOf<V> kExpLowest = kIsF32<V> ? -104 : -746;
+template <class V>
+inline constexpr ElemOf<V> kExpHighest = kIsF32<V> ? 89 : 710;
+
+template <class V>
+QUERN_SIMD_FN V strict_exp(V x) {
+  const auto e = exp_scaled(at_least(at_most(x, kExpHighest<V>), kExpLowest<V>));
+  return scale(e.p, e.n);
+}
+
+// 2^(r + low) - 1 for |r| <= 1/2, low below an ulp of r.
+template <class V>
+QUERN_SIMD_FN V exp2_minus_1(V r, V low) {
+  if constexpr (kIsF32<V>) {
+    return r * horner(r, 0x1.62e43p-1f, 0x1.ebfbd8p-3f, 0x1.c6af76p-5f, 0x1.3b30ap-7f,
+                      0x1.5f0b82p-10f, 0x1.3fa206p-13f) +
+           low * 0x1.62e43p-1f;
+  } else {
+    return r * horner(r, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c5a6p-3, 0x1.c6b08d704a12cp-5,
+                      0x1.3b2ab6fb9fda5p-7, 0x1.5d87fe789e971p-10, 0x1.4309130f6d122p-13,
+                      0x1.ffcbfc66852eep-17, 0x1.62bfc658596c2p-20, 0x1.b52522bd3ee3ap-24,
+                      0x1.e61d45626fc27p-28, 0x1.e973173572cd1p-32) +
+           low * 0x1.62e42fefa39efp-1;
+  }
+}
+
+template <class V>
+QUERN_SIMD_FN V strict_exp2(V x) {
+  const V limited = at_least(at_most(x, kIsF32<V> ? 129 : 1025), kIsF32<V> ? -151 : -1076);
+  const auto k = round_to_int(limited);
+  return scale(exp2_minus_1(limited - k.value, V{}) + 1, k.n);
+}
+
+}  // namespace quern::simd

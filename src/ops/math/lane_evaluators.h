@@ -1,0 +1,37 @@
+// Test support: every strict function as a loop over arrays, at each vector width. The source
+// lane_evaluators.cc is compiled once per instruction set, with QUERN_LANE_ISA naming it.
+#pragma once
+
+namespace quern {
+
+// y[i] = f(x[i]) for i < n; n must be a multiple of 16.
+using EvaluateF32 = void (*)(const float* x, float* y, long n);
+using EvaluateF64 = void (*)(const double* x, double* y, long n);
+// z[i] = f(x[i], y[i]).
+using EvaluateF32Pair = void (*)(const float* x, const float* y, float* z, long n);
+using EvaluateF64Pair = void (*)(const double* x, const double* y, double* z, long n);
+
+// Widths are in f32 lanes: 1, 4, 8, 16; f64 has half as many (1 for 1). Null: not compiled in.
+inline constexpr int kNumLaneWidths = 4;
+struct UnaryEvaluators {
+  const char* name;
+  EvaluateF32 f32[kNumLaneWidths];
+  EvaluateF64 f64[kNumLaneWidths];
+};
+struct BinaryEvaluators {
+  const char* name;
+  EvaluateF32Pair f32[kNumLaneWidths];
+  EvaluateF64Pair f64[kNumLaneWidths];
+};
+struct LaneEvaluators {
+  const UnaryEvaluators* unary;
+  int num_unary;
+  const BinaryEvaluators* binary;
+  int num_binary;
+};
+
+LaneEvaluators lane_evaluators_portable();
+LaneEvaluators lane_evaluators_avx2();
+LaneEvaluators lane_evaluators_avx512();
+
+}  // namespace quern

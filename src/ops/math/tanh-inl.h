@@ -1,0 +1,79 @@
+// tanh, sigmoid and silu on the shared exp.
+#pragma once
+
+#include "ops/math/double_word-inl.h"
+#include "ops/math/exp-inl.h"
+
+namespace quern::simd {
+
+// (tanh(x) / x - 1) / x^2 as a function of z = x^2, for |x| < 0.56.
+template <class V>
+QUERN_SIMD_FN V tanh_tail(V z) {
+  if constexpr (kIsF32<V>) {
+    return horner(z, -0x1.555548p-2f, 0x1.110c7p-3f, -0x1.b90a76p-5f, 0x1.584238p-6f,
+                  -0x1.958c74p-8f);
+  } else {
+    return horner(z, -0x1.555555555554bp-2, 0x1.1111111110229p-3, -0x1.ba1ba1b92cf62p-5,
+                  0x1.664f484733bebp-6, -0x1.226e2cb94785ap-7, 0x1.d6d23bb42ff34p-9,
+                  -0x1.7d8afa1859b4dp-10, 0x1.345b9c942c0a1p-11, -0x1.e7d6cb67aff4dp-13,
+                  0x1.58dde7cebdd4p-14, -0x1.3bba913633219p-16);
+  }
+}
+
+// |x| below 0.56: x + x^3 P(x^2). Above: 1 - 2 / (exp(2|x|) + 1), 1 from 10 (f64: 20) on.
+template <class V>
+QUERN_SIMD_FN V strict_tanh(V x) {
+  const V a = abs(x);
+  const auto e = exp_scaled(at_most(a, kIsF32<V> ? 10 : 20) * 2);
+  const V grown = e.p * power_of_two<V>(e.n);
+  const V large = splat<V>(1) - splat<V>(2) / (grown + 1);
+  const V z = a * a;
+  const V small = a + (a * z) * tanh_tail(z);
+  return flip_sign(select(a < static_cast<ElemOf<V>>(0.56), small, large), sign_of(x));
+}
+
+// 1 + exp(a) = 2^n (d.high + d.low) for 0 <= a < 110 (f64: 760), n >= 0; d.high in [0.7, 2.42].
+template <class V>
+struct OnePlusExp {
+  DoubleWord<V> d;
+  IntOf<V> n;
+};
+template <class V>
+QUERN_SIMD_FN OnePlusExp<V> one_plus_exp(V a) {
+  const auto e = exp_reduce(a);
+  const V w = e.r + (e.r * e.r) * exp_tail(e.r);
+  const auto p = fast_two_sum(splat<V>(1), w);
+  // 2^-n, or something as good as 0 next to p.
+  const V unit = power_of_two<V>(-select(e.n > kBias<V> - 1, IntOf<V>{} + (kBias<V> - 1), e.n));
+  const auto sum = fast_two_sum(p.high, unit);
+  return {{sum.high, sum.low + (p.low + e.low)}, e.n};
+}
+
+// With 1 + exp(|x|) = 2^n D: s = 2^-n / D; x < 0: s, else 1 - s. Denormal results are kept.
+template <class V>
+QUERN_SIMD_FN V strict_sigmoid(V x) {
+  const auto e = one_plus_exp(at_most(abs(x), -kExpLowest<V>));
+  const V q = splat<V>(1) / e.d.high;
+  const V s = scale(q - (q * q) * e.d.low, -e.n);
+  return select(x < 0, s, splat<V>(1) - s);
+}
+
+// 1 / x within 13 %, x normal: for corrections.
+template <class V>
+QUERN_SIMD_FN V rough_reciprocal(V x) {
+  constexpr UintElem<V> kTwiceOne =
+      kIsF32<V> ? UintElem<V>{0x7ef311c7} : static_cast<UintElem<V>>(0x7fde623822fc16e6);
+  return from_bits<V>(kTwiceOne - bits_of(x));
+}
+
+// With 1 + exp(|x|) = 2^n D: m = 2^-n |x| / D; x < 0: -m, else x - m. -inf gives -0, the limit.
+template <class V>
+QUERN_SIMD_FN V strict_silu(V x) {
+  const V a = at_most(abs(x), kIsF32<V> ? 110 : 760);
+  const auto e = one_plus_exp(a);
+  const V q = a / e.d.high;
+  const V m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), -e.n);
+  return select(x < 0, -m, x - m);
+}
+
+}  // namespace quern::simd
