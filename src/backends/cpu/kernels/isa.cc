@@ -1,0 +1,58 @@
+// Names and requirements of the levels.
+#include "backends/cpu/kernels/isa.h"
+
+namespace quern::cpu {
+namespace {
+
+struct Level {
+  Isa isa;
+  std::string_view name;
+};
+constexpr Level kLevels[] = {
+    {Isa::kScalar, "scalar"}, {Isa::kSse2, "sse2"}, {Isa::kAvx2, "avx2"},
+    {Isa::kAvx512, "avx512"}, {Isa::kNeon, "neon"}, {Isa::kAvx512Vnni, "avx512-vnni"},
+};
+
+}  // namespace
+
+std::string_view isa_name(Isa isa) {
+  for (const Level& level : kLevels) {
+    if (level.isa == isa) return level.name;
+  }
+  return "unknown";
+}
+
+std::optional<Isa> find_isa(std::string_view name) {
+  for (const Level& level : kLevels) {
+    if (level.name == name) return level.isa;
+  }
+  return std::nullopt;
+}
+
+bool is_supported(Isa isa, const CpuFeatures& features) {
+  switch (isa) {
+    case Isa::kScalar:
+      return true;
+    case Isa::kSse2:
+      return features.sse2;
+    case Isa::kAvx2:
+      return features.avx2;
+    case Isa::kAvx512:
+      return features.avx512;
+    case Isa::kAvx512Vnni:
+      return features.avx512_vnni;
+    case Isa::kNeon:
+      return features.neon;
+  }
+  return false;
+}
+
+Isa best_isa(std::span<const Isa> levels, const CpuFeatures& features, std::optional<Isa> cap) {
+  Isa best = Isa::kScalar;
+  for (const Isa isa : levels) {
+    if (is_supported(isa, features) && (!cap || isa <= *cap)) best = isa;
+  }
+  return best;
+}
+
+}  // namespace quern::cpu

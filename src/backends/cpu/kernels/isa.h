@@ -1,0 +1,33 @@
+// Instruction-set levels of the cpu backend and the choice among them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "hw/cpu_features.h"
+
+namespace quern::cpu {
+
+// A level is one compilation of all kernels. Levels of one architecture are ordered: a later one
+// needs more of the processor.
+enum class Isa : uint8_t {
+  kScalar,  // no vectors: any machine
+  kSse2,
+  kAvx2,        // with FMA and F16C
+  kAvx512,      // F, BW, VL, DQ
+  kAvx512Vnni,  // and int8 dot products
+  kNeon,
+};
+
+// "scalar", "sse2", "avx2", "avx512", "avx512-vnni", "neon": the names of --isa.
+std::string_view isa_name(Isa isa);
+std::optional<Isa> find_isa(std::string_view name);
+bool is_supported(Isa isa, const CpuFeatures& features);
+
+// The highest supported level of `levels` (ascending, kScalar first) that is not above `cap`.
+Isa best_isa(std::span<const Isa> levels, const CpuFeatures& features,
+             std::optional<Isa> cap = std::nullopt);
+
+}  // namespace quern::cpu

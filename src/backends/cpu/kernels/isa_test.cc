@@ -1,0 +1,53 @@
+// Tests of the choice of a level and of the list of tables.
+#include "backends/cpu/kernels/isa.h"
+
+#include <gtest/gtest.h>
+
+#include "backends/cpu/kernels/kernel_table.h"
+
+namespace quern::cpu {
+namespace {
+
+constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni};
+
+TEST(Isa, NamesComeBack) {
+  for (const Isa isa : kX86) EXPECT_EQ(find_isa(isa_name(isa)), isa);
+  EXPECT_EQ(isa_name(Isa::kAvx512Vnni), "avx512-vnni");
+  EXPECT_EQ(find_isa("AVX2"), std::nullopt);
+  EXPECT_EQ(find_isa(""), std::nullopt);
+}
+
+TEST(Isa, BestIsTheHighestSupportedLevel) {
+  CpuFeatures features;
+  EXPECT_EQ(best_isa(kX86, features), Isa::kScalar);
+  features.sse2 = features.avx2 = true;
+  EXPECT_EQ(best_isa(kX86, features), Isa::kAvx2);
+  features.avx512 = features.avx512_vnni = true;
+  EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512Vnni);
+}
+
+TEST(Isa, CapLimitsTheChoice) {
+  CpuFeatures features;
+  features.sse2 = features.avx2 = features.avx512 = true;
+  EXPECT_EQ(best_isa(kX86, features, Isa::kSse2), Isa::kSse2);
+  EXPECT_EQ(best_isa(kX86, features, Isa::kScalar), Isa::kScalar);
+  // Not supported: the best below it.
+  EXPECT_EQ(best_isa(kX86, features, Isa::kAvx512Vnni), Isa::kAvx512);
+}
+
+TEST(KernelTable, ScalarIsFirstAndEachLevelAppearsOnce) {
+  const auto tables = kernel_tables();
+  ASSERT_FALSE(tables.empty());
+  EXPECT_EQ(tables.front().isa, Isa::kScalar);
+  for (size_t i = 1; i < tables.size(); ++i) EXPECT_LT(tables[i - 1].isa, tables[i].isa);
+  for (const KernelTable& table : tables) EXPECT_EQ(find_kernel_table(table.isa), &table);
+}
+
+TEST(KernelTable, BestIsSupportedByThisMachine) {
+  const CpuFeatures features = detect_cpu_features();
+  EXPECT_TRUE(is_supported(best_kernel_table(features).isa, features));
+  EXPECT_EQ(best_kernel_table(features, Isa::kScalar).isa, Isa::kScalar);
+}
+
+}  // namespace
+}  // namespace quern::cpu

@@ -1,0 +1,13 @@
+// How a table is put together; included by the list of tables of each architecture.
+#pragma once
+
+#include "backends/cpu/kernels/kernel_table.h"
+
+namespace quern::cpu {
+
+template <Isa kIsa>
+KernelTable make_kernel_table() {
+  return {.isa = kIsa, .linear = linear_kernels<kIsa>()};
+}
+
+}  // namespace quern::cpu

@@ -1,0 +1,27 @@
+// The kernels of one instruction-set level, as function pointers. Chosen once, above the loops.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "backends/cpu/kernels/isa.h"
+#include "backends/cpu/kernels/linear_kernels.h"
+
+namespace quern::cpu {
+
+// One member per kernel family. A family is a header with a struct of function pointers and a
+// template `x_kernels<Isa>()`, and a source that defines it, compiled once per level.
+struct KernelTable {
+  Isa isa = Isa::kScalar;
+  LinearKernels linear;
+};
+
+// The tables of this build, lowest level first; the machine need not support them.
+std::span<const KernelTable> kernel_tables();
+// The table of exactly this level, or null when the build has none.
+const KernelTable* find_kernel_table(Isa isa);
+// The best table that the processor supports, not above `cap`.
+const KernelTable& best_kernel_table(const CpuFeatures& features,
+                                     std::optional<Isa> cap = std::nullopt);
+
+}  // namespace quern::cpu

@@ -1,0 +1,23 @@
+// What the processor of this process can do, as far as kernels choose by it.
+#pragma once
+
+namespace quern {
+
+// True means that the processor has the instructions and the operating system saves their
+// registers. Groups are what one kernel level needs together.
+struct CpuFeatures {
+  bool sse2 = false;
+  bool avx2 = false;         // AVX2, FMA and F16C
+  bool avx512 = false;       // AVX-512 F, BW, VL and DQ
+  bool avx512_vnni = false;  // int8 dot products in 512 bits
+  bool avx_vnni = false;     // the same in 256 bits without AVX-512
+  bool avx512_bf16 = false;
+  bool neon = false;
+  bool dotprod = false;  // Arm int8 dot products
+  bool i8mm = false;     // Arm int8 matrix products
+};
+
+// Asks the processor; the result never changes while a process runs.
+CpuFeatures detect_cpu_features();
+
+}  // namespace quern
