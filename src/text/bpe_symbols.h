@@ -1,0 +1,34 @@
+// The symbols of a byte-level vocabulary: its tokens, the 256 bytes, and what merges make of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "quern/error.h"
+#include "text/merge_table.h"
+#include "text/token_table.h"
+
+namespace quern {
+
+// Symbols below table.size() are tokens with the same id; a file may have merges into symbols that
+// are none. Thread-safe after construction.
+class BpeSymbols {
+ public:
+  // Errors: kInvalidArgument for a merge without two sides.
+  static Result<BpeSymbols> make(const TokenTable& table, std::span<const std::string> merges);
+
+  const Merge* find_merge(int32_t left, int32_t right) const { return merges_.find(left, right); }
+  int32_t symbol_of_byte(uint8_t byte) const { return bytes_[byte]; }
+  bool is_token(int32_t symbol) const { return symbol < num_tokens_; }
+
+ private:
+  BpeSymbols() = default;
+  MergeTable merges_;
+  std::array<int32_t, 256> bytes_{};
+  int32_t num_tokens_ = 0;
+};
+
+}  // namespace quern

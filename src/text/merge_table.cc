@@ -1,0 +1,22 @@
+// Filling of the table of merges.
+#include "text/merge_table.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+
+namespace quern {
+
+MergeTable::MergeTable(size_t num_merges)
+    : slots_(std::bit_ceil(std::max<size_t>(num_merges * 2, 16))), mask_(slots_.size() - 1) {}
+
+void MergeTable::insert(int32_t left, int32_t right, Merge merge) {
+  QUERN_DCHECK(left >= 0 && right >= 0);
+  const uint64_t key = key_of(left, right);
+  size_t i = hash(key) & mask_;
+  while (slots_[i].key != kEmpty && slots_[i].key != key) i = (i + 1) & mask_;
+  if (slots_[i].key == kEmpty) slots_[i] = {key, merge};
+}
+
+}  // namespace quern

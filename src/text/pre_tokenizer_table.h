@@ -1,0 +1,36 @@
+// The pre-tokenizers of published byte-level vocabularies: name in the file -> splitting rules.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quern {
+
+enum class SplitKind {
+  kMatches,       // each match is a piece, and so is each stretch between matches
+  kDigitTriples,  // as kMatches, but a match is cut in groups of three characters from its end
+};
+
+struct SplitRule {
+  std::string_view pattern;  // see text/regex.h
+  SplitKind kind = SplitKind::kMatches;
+};
+
+// Rules apply in order, each to all pieces that the ones before it left.
+struct PreTokenizerSpec {
+  std::string_view name;  // tokenizer.ggml.pre
+  std::span<const SplitRule> rules;
+  bool ignore_merges = false;  // a piece that is a token as a whole is not merged
+  bool add_bos = false;        // when the file does not say
+};
+
+// Null for an unknown name. An empty name is "default".
+const PreTokenizerSpec* find_pre_tokenizer(std::string_view name);
+
+std::span<const PreTokenizerSpec> pre_tokenizers();
+
+// All names, sorted: "a, b, c".
+std::string pre_tokenizer_names();
+
+}  // namespace quern

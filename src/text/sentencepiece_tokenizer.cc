@@ -1,0 +1,221 @@
+// The merge of two pieces is looked up by the joined text, which lies in one stretch of the input.
+#include "text/sentencepiece_tokenizer.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/fail.h"
+#include "text/merge_symbols-inl.h"
+#include "text/utf8.h"
+
+namespace quern {
+namespace {
+
+constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁ U+2581
+
+// Highest score first, as a number that ascends. Scores are finite or infinite, never NaN.
+uint32_t priority_of(float score) {
+  const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // -0 to +0
+  const uint32_t ascending = bits & 0x80000000U ? ~bits : bits | 0x80000000U;
+  return ~ascending;
+}
+
+// 0x0A of "<0x0A>".
+std::optional<uint8_t> parse_byte_token(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
+  uint8_t byte = 0;
+  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, byte, 16);
+  if (error != std::errc() || end != text.data() + 5) return std::nullopt;
+  return byte;
+}
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (size_t begin = 0;;) {
+    const size_t at = text.find(from, begin);
+    out += text.substr(begin, at - begin);
+    if (at == std::string_view::npos) return out;
+    out += to;
+    begin = at + from.size();
+  }
+}
+
+class SentencePieceTokenizer final : public Tokenizer {
+ public:
+  SentencePieceTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame)
+      : Tokenizer(std::move(table), vocabulary, frame) {
+    fill_bytes();
+    index_pieces(vocabulary.scores);
+  }
+
+  static Frame frame_of(const TokenTable& table, const Vocabulary& v) {
+    Frame frame;
+    frame.has_begin = v.add_bos.value_or(true);
+    frame.has_end = v.add_eos.value_or(false);
+    frame.begin = table.special().bos;
+    frame.end = table.special().eos;
+    frame.has_space_prefix = v.add_space_prefix.value_or(true);
+    return frame;
+  }
+
+ private:
+  Result<void> encode_parts(std::span<const TextPart> parts,
+                            std::vector<int32_t>& ids) const override;
+  Result<void> encode_escaped(std::string_view text, MergeScratch& scratch,
+                              std::vector<int32_t>& ids) const;
+  Result<void> encode_word(std::string_view word, MergeScratch& scratch,
+                           std::vector<int32_t>& ids) const;
+  Result<void> push_bytes(std::string_view bytes, std::vector<int32_t>& ids) const;
+  size_t word_end(std::string_view text) const;
+  void fill_bytes();
+  void index_pieces(std::span<const float> scores);
+
+  TextIndex pieces_;             // tokens that text can become
+  std::vector<Merge> merges_;    // by id: what joining to this token is
+  uint32_t max_piece_size_ = 0;  // bytes
+  std::array<int32_t, 256> byte_ids_{};
+  // Whether some piece has a ▁ behind a character that ends with this byte. Where none has, no
+  // merge reaches over that place, and the text can be cut there.
+  std::array<bool, 256> joins_space_{};
+};
+
+void SentencePieceTokenizer::fill_bytes() {
+  size_t size = 0;
+  for (int32_t id = 0; id < table().size(); ++id) size += table().text(id).size();
+  bytes_.reserve(static_cast<size_t>(table().size()), size);
+  byte_ids_.fill(kNoToken);
+  for (int32_t id = 0; id < table().size(); ++id) {
+    const std::string_view text = table().text(id);
+    const auto byte = parse_byte_token(text);
+    if (table().type(id) == TokenType::kByte && byte) {
+      const char c = static_cast<char>(*byte);
+      bytes_.append({&c, 1});
+      byte_ids_[*byte] = id;
+    } else if (table().is_special(id) || table().type(id) == TokenType::kUserDefined) {
+      bytes_.append(text);
+    } else {
+      bytes_.append(replace_all(text, kSpaceMark, " "));
+    }
+  }
+}
+
+void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
+  pieces_ = TextIndex(static_cast<size_t>(table().size()));
+  merges_.resize(static_cast<size_t>(table().size()));
+  for (int32_t id = 0; id < table().size(); ++id) {
+    const std::string_view text = table().text(id);
+    if (text.empty() || table().is_special(id) || table().type(id) == TokenType::kByte) continue;
+    pieces_.insert(text, id);
+    const float score = scores.empty() ? 0.0F : scores[static_cast<size_t>(id)];
+    merges_[static_cast<size_t>(id)] = {priority_of(score), id};
+    max_piece_size_ = std::max(max_piece_size_, static_cast<uint32_t>(text.size()));
+    for (size_t at = text.find(kSpaceMark, 1); at != std::string_view::npos;
+         at = text.find(kSpaceMark, at + 1)) {
+      joins_space_[static_cast<uint8_t>(text[at - 1])] = true;
+    }
+  }
+}
+
+Result<void> SentencePieceTokenizer::encode_parts(std::span<const TextPart> parts,
+                                                  std::vector<int32_t>& ids) const {
+  MergeScratch scratch;
+  bool follows_special = true;  // the begin of the text counts as one
+  for (const TextPart& part : parts) {
+    if (part.id != kNoToken) {
+      ids.push_back(part.id);
+      follows_special = true;
+      continue;
+    }
+    std::string escaped(follows_special && frame().has_space_prefix ? kSpaceMark : "");
+    escaped += replace_all(part.text, " ", kSpaceMark);
+    QUERN_TRY(encode_escaped(escaped, scratch, ids));
+    follows_special = false;
+  }
+  return {};
+}
+
+Result<void> SentencePieceTokenizer::encode_escaped(std::string_view text, MergeScratch& scratch,
+                                                    std::vector<int32_t>& ids) const {
+  while (!text.empty()) {
+    const size_t end = word_end(text);
+    QUERN_TRY(encode_word(text.substr(0, end), scratch, ids));
+    text.remove_prefix(end);
+  }
+  return {};
+}
+
+// The first place behind the begin where the text can be cut.
+size_t SentencePieceTokenizer::word_end(std::string_view text) const {
+  for (size_t at = 1;; ++at) {
+    at = text.find(kSpaceMark, at);
+    if (at == std::string_view::npos) return text.size();
+    if (!joins_space_[static_cast<uint8_t>(text[at - 1])]) return at;
+  }
+}
+
+Result<void> SentencePieceTokenizer::encode_word(std::string_view word, MergeScratch& scratch,
+                                                 std::vector<int32_t>& ids) const {
+  scratch.symbols.clear();
+  for (size_t at = 0; at < word.size();) {
+    const Utf8Step step = decode_utf8(word.substr(at));
+    const size_t size = step.status == Utf8Status::kValid ? step.size : 1;
+    scratch.push(pieces_.find(word.substr(at, size)), static_cast<uint32_t>(size));
+    at += size;
+  }
+  merge_symbols(scratch, [&](const Symbol& left, const Symbol& right) -> const Merge* {
+    const uint32_t size = left.size + right.size;
+    if (size > max_piece_size_) return nullptr;
+    const int32_t id = pieces_.find(word.substr(left.begin, size));
+    return id < 0 ? nullptr : &merges_[static_cast<size_t>(id)];
+  });
+  for (int32_t i = 0; i >= 0; i = scratch.symbols[static_cast<size_t>(i)].next) {
+    const Symbol& symbol = scratch.symbols[static_cast<size_t>(i)];
+    if (symbol.id >= 0) {
+      ids.push_back(symbol.id);
+    } else {
+      QUERN_TRY(push_bytes(word.substr(symbol.begin, symbol.size), ids));
+    }
+  }
+  return {};
+}
+
+// A character without a token: its bytes, or one unknown token.
+Result<void> SentencePieceTokenizer::push_bytes(std::string_view bytes,
+                                                std::vector<int32_t>& ids) const {
+  const size_t first = ids.size();
+  for (const char c : bytes) {
+    const int32_t id = byte_ids_[static_cast<uint8_t>(c)];
+    if (id != kNoToken) {
+      ids.push_back(id);
+      continue;
+    }
+    ids.resize(first);
+    if (table().special().unk == kNoToken) {
+      return fail::invalid(
+          "The vocabulary has no token for the byte 0x{:02X} and none for unknown text.",
+          static_cast<uint8_t>(c));
+    }
+    ids.push_back(table().special().unk);
+    break;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(Vocabulary vocabulary) {
+  QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
+  for (size_t id = 0; id < vocabulary.scores.size(); ++id) {
+    if (std::isnan(vocabulary.scores[id])) {
+      return fail::invalid("The score of token {} is not a number.", id);
+    }
+  }
+  const auto frame = SentencePieceTokenizer::frame_of(table, vocabulary);
+  return std::make_unique<SentencePieceTokenizer>(std::move(table), vocabulary, frame);
+}
+
+}  // namespace quern

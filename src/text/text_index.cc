@@ -1,0 +1,67 @@
+// Open addressing with linear probing; the hash reads eight bytes at a time.
+#include "text/text_index.h"
+
+#include <bit>
+#include <cstring>
+
+namespace quern {
+namespace {
+
+uint64_t mix(uint64_t h) {
+  h ^= h >> 32;
+  h *= 0xd6e8feb86659fd93ULL;
+  return h ^ (h >> 32);
+}
+
+uint64_t hash_text(std::string_view text) {
+  uint64_t h = text.size() * 0x9e3779b97f4a7c15ULL;
+  const char* p = text.data();
+  size_t rest = text.size();
+  for (; rest >= 8; rest -= 8, p += 8) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    h = mix(h ^ word);
+  }
+  uint64_t word = 0;
+  if (rest > 0) std::memcpy(&word, p, rest);
+  return mix(h ^ word);
+}
+
+constexpr size_t kMinSlots = 16;
+
+}  // namespace
+
+TextIndex::TextIndex(size_t num_keys)
+    : slots_(std::bit_ceil(std::max(kMinSlots, num_keys + num_keys / 3 + 1))) {}
+
+size_t TextIndex::slot_of(std::string_view key) const {
+  const size_t mask = slots_.size() - 1;
+  size_t i = hash_text(key) & mask;
+  while (slots_[i].id >= 0 && std::string_view(slots_[i].data, slots_[i].size) != key) {
+    i = (i + 1) & mask;
+  }
+  return i;
+}
+
+int32_t TextIndex::find(std::string_view key) const {
+  return slots_[slot_of(key)].id;
+}
+
+int32_t TextIndex::insert(std::string_view key, int32_t id) {
+  if ((count_ + 1) * 4 > slots_.size() * 3) grow();
+  Slot& slot = slots_[slot_of(key)];
+  if (slot.id >= 0) return slot.id;
+  slot = {key.data(), static_cast<uint32_t>(key.size()), id};
+  ++count_;
+  return id;
+}
+
+void TextIndex::grow() {
+  const std::vector<Slot> old = std::move(slots_);
+  slots_ = std::vector<Slot>(old.size() * 2);
+  for (const Slot& slot : old) {
+    if (slot.id >= 0) slots_[slot_of({slot.data, slot.size})] = slot;
+  }
+}
+
+}  // namespace quern
