@@ -6,6 +6,7 @@ namespace quern {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops;
+    register_elementwise_ops(ops);
     register_embedding_ops(ops);
     register_graph_ops(ops);
     register_linear_ops(ops);

@@ -5,6 +5,7 @@
 
 namespace quern {
 
+void register_elementwise_ops(OpRegistry& registry);
 void register_embedding_ops(OpRegistry& registry);
 void register_graph_ops(OpRegistry& registry);
 void register_linear_ops(OpRegistry& registry);

@@ -16,6 +16,13 @@ Result<void> expect_float(std::string_view port, const TensorType& type) {
                        type.to_string());
 }
 
+Result<void> expect_number(std::string_view port, const TensorType& type) {
+  const DTypeInfo& info = dtype_info(type.dtype);
+  if (info.is_float || (info.is_integer && info.block_size == 1)) return {};
+  return fail::invalid("Port '{}' has type {}; it needs floats, or integers of 8 bits or more.",
+                       port, type.to_string());
+}
+
 Result<void> expect_dtype(std::string_view port, const TensorType& type,
                           std::initializer_list<DType> allowed) {
   if (std::ranges::find(allowed, type.dtype) != allowed.end()) return {};

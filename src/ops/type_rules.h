@@ -9,6 +9,8 @@
 namespace quern::type_rules {
 
 Result<void> expect_float(std::string_view port, const TensorType& type);
+// Floats and integers of 8 bits and more.
+Result<void> expect_number(std::string_view port, const TensorType& type);
 Result<void> expect_dtype(std::string_view port, const TensorType& type,
                           std::initializer_list<DType> allowed);
 Result<void> expect_rank(std::string_view port, const TensorType& type, int rank);

@@ -1,0 +1,268 @@
+// Arithmetic of equal shapes: add, sub, mul, div, max, min, abs, neg, sqrt, axpy, scale, outer.
+#include "ops/elementwise.h"
+
+#include <cmath>
+
+#include "base/fail.h"
+#include "ops/max_min.h"
+#include "ops/number_kernel.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+struct Add {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping_add(a, b);
+  }
+};
+struct Sub {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping_subtract(a, b);
+  }
+};
+struct Mul {
+  template <class T>
+  T operator()(T a, T b) const {
+    return wrapping_multiply(a, b);
+  }
+};
+struct Div {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a / b;
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T a, T b) const {
+    return strict_max(a, b);
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T a, T b) const {
+    return strict_min(a, b);
+  }
+};
+struct Abs {
+  template <class T>
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::abs(x);
+    else
+      return x < 0 ? wrapping_subtract(T(0), x) : x;
+  }
+};
+struct Neg {
+  template <class T>
+  T operator()(T x) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return -x;
+    else
+      return wrapping_subtract(T(0), x);
+  }
+};
+struct Sqrt {
+  template <class T>
+  T operator()(T x) const {
+    return std::sqrt(x);  // correctly rounded by IEEE 754
+  }
+};
+struct Sign {
+  template <class T>
+  T operator()(T x) const {
+    if (x != x) return x;
+    return static_cast<T>((x > 0) - (x < 0));
+  }
+};
+
+template <class Formula>
+struct UnaryNumberKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const typename NumberAccess<T>::Input x(context.inputs[0]);
+    typename NumberAccess<T>::Output y(context.outputs[0]);
+    for (int64_t i = 0; i < y.size(); ++i) y[i] = Formula()(T(x[i]));
+    return {};
+  }
+};
+
+// b may be shorter than a: then it repeats (the bias of add).
+template <class Formula>
+struct BinaryNumberKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const typename NumberAccess<T>::Input a(context.inputs[0]), b(context.inputs[1]);
+    typename NumberAccess<T>::Output z(context.outputs[0]);
+    const int64_t period = b.size();
+    for (int64_t row = 0; row < z.size(); row += period) {
+      for (int64_t i = 0; i < period; ++i) z[row + i] = Formula()(T(a[row + i]), T(b[i]));
+    }
+    return {};
+  }
+};
+
+// Equal types, or b a vector for the last axis of a.
+Result<Types> infer_add(const InferContext& context) {
+  const TensorType& a = *context.inputs[0];
+  const TensorType& b = *context.inputs[1];
+  const bool is_bias = a.rank() > 1 && b.rank() == 1 && b.dims[0] == a.dims.back();
+  if (!is_bias || a.dtype != b.dtype) return infer_same_numbers(context);
+  QUERN_TRY(type_rules::expect_number(type_rules::port_name(context, 0), a));
+  return Types{a};
+}
+
+template <class Formula>
+OpDef binary_op(std::string id, std::string doc, Formula) {
+  return {.id = std::move(id),
+          .doc = std::move(doc),
+          .inputs = {op_parts::port("a"), op_parts::port("b")},
+          .outputs = {op_parts::port("z")},
+          .infer = infer_same_numbers,
+          .reference = number_kernel<BinaryNumberKernel<Formula>>,
+          .in_place_input = 0};
+}
+
+template <class Formula>
+OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y") {
+  return {.id = std::move(id),
+          .doc = std::move(doc),
+          .inputs = {op_parts::port("x")},
+          .outputs = {op_parts::port(std::move(output))},
+          .infer = infer_same_numbers,
+          .reference = number_kernel<UnaryNumberKernel<Formula>>,
+          .in_place_input = 0};
+}
+
+// axpy, scale, inv_sqrt_dim_scale -----------------------------------------------------------
+
+struct AxpyKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const T alpha = static_cast<T>(context.attributes.number("alpha"));
+    const FloatInput<T> x(context.inputs[0]), y(context.inputs[1]);
+    FloatOutput<T> z(context.outputs[0]);
+    for (int64_t i = 0; i < z.size(); ++i) z[i] = y[i] + alpha * x[i];
+    return {};
+  }
+};
+
+struct Scale {
+  double factor;
+  explicit Scale(const Attributes& attributes) : factor(attributes.number("factor")) {}
+  template <class T>
+  T operator()(T x) const {
+    return x * static_cast<T>(factor);
+  }
+};
+
+struct InvSqrtDimKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> x(context.inputs[0]);
+    FloatOutput<T> y(context.outputs[0]);
+    const double width = static_cast<double>(context.inputs[0].shape.last());
+    const T scale = static_cast<T>(1.0 / std::sqrt(width));
+    for (int64_t i = 0; i < y.size(); ++i) y[i] = x[i] * scale;
+    return {};
+  }
+};
+
+// outer -------------------------------------------------------------------------------------
+
+Result<Types> infer_outer(const InferContext& context) {
+  const TensorType& a = *context.inputs[0];
+  const TensorType& b = *context.inputs[1];
+  QUERN_TRY(type_rules::expect_float("a", a));
+  QUERN_TRY(type_rules::expect_rank("a", a, 1));
+  QUERN_TRY(type_rules::expect_rank("b", b, 1));
+  QUERN_TRY(type_rules::expect_dtype("b", b, {a.dtype}));
+  return Types{{a.dtype, {a.dims[0], b.dims[0]}}};
+}
+
+struct OuterKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> a(context.inputs[0]), b(context.inputs[1]);
+    FloatOutput<T> w(context.outputs[0]);
+    for (int64_t i = 0; i < a.size(); ++i) {
+      for (int64_t j = 0; j < b.size(); ++j) w[i * b.size() + j] = a[i] * b[j];
+    }
+    return {};
+  }
+};
+
+void register_binary(OpRegistry& registry) {
+  OpDef add = binary_op("math.add",
+                        "x + y for equal shapes, or y a vector for the last axis of x. Integers "
+                        "wrap.",
+                        Add{});
+  add.inputs = {op_parts::port("x"), op_parts::port("y")};
+  add.infer = infer_add;
+  registry.add(alias_of(add, "Add", {"a", "b"}));
+  registry.add(std::move(add));
+  OpDef mul = binary_op("math.mul", "x * y for equal shapes. Integers wrap.", Mul{});
+  mul.inputs = {op_parts::port("x"), op_parts::port("y")};
+  registry.add(alias_of(mul, "Mul", {"a", "b"}));
+  registry.add(std::move(mul));
+  registry.add(binary_op("elementwise.sub", "a - b for equal shapes. Integers wrap.", Sub{}));
+  registry.add(binary_op("elementwise.max",
+                         "The larger of a and b. NaN in either gives NaN; +0 is above -0.", Max{}));
+  registry.add(binary_op("elementwise.min",
+                         "The smaller of a and b. NaN in either gives NaN; -0 is below +0.",
+                         Min{}));
+  registry.add({.id = "elementwise.div",
+                .doc = "a / b for equal shapes of floats, correctly rounded.",
+                .inputs = {op_parts::port("a"), op_parts::port("b")},
+                .outputs = {op_parts::port("z")},
+                .infer = infer_same_floats,
+                .reference = float_kernel<BinaryKernel<Div>>,
+                .in_place_input = 0});
+  registry.add({.id = "elementwise.axpy",
+                .doc = "z = y + alpha * x; the product is rounded, also for alpha = 0.",
+                .inputs = {op_parts::port("x"), op_parts::port("y")},
+                .outputs = {op_parts::port("z")},
+                .attributes = {op_parts::number("alpha", op_parts::kRequired, "Factor of x.")},
+                .infer = infer_same_floats,
+                .reference = float_kernel<AxpyKernel>,
+                .in_place_input = 1});
+  registry.add({.id = "math.outer",
+                .doc = "W[i, j] = a[i] * b[j].",
+                .inputs = {op_parts::port("a"), op_parts::port("b")},
+                .outputs = {op_parts::port("W")},
+                .infer = infer_outer,
+                .reference = float_kernel<OuterKernel>});
+}
+
+void register_unary(OpRegistry& registry) {
+  registry.add(unary_op("elementwise.abs", "|x|; the lowest integer wraps to itself.", Abs{}));
+  registry.add(unary_op("elementwise.neg", "-x; integers wrap.", Neg{}));
+  registry.add(unary_op("math.sign", "-1, 0 or +1; 0 for both zeros, NaN for NaN.", Sign{}, "s"));
+  registry.add(unary_float_op("elementwise.sqrt",
+                              "The square root, correctly rounded; -0 for -0, NaN below.", Sqrt{}));
+  registry.add(
+      unary_float_op("math.scale", "x * factor, the factor rounded to the compute type.",
+                     Scale(Attributes{{"factor", 1.0}}),
+                     {op_parts::number("factor", op_parts::kRequired, "What to multiply by.")}));
+  registry.add({.id = "math.inv_sqrt_dim_scale",
+                .doc = "x * s with s = 1 / sqrt(last extent), computed in f64, then rounded.",
+                .inputs = {op_parts::port("x")},
+                .outputs = {op_parts::port("y")},
+                .infer = infer_same_floats,
+                .reference = float_kernel<InvSqrtDimKernel>,
+                .in_place_input = 0});
+}
+
+}  // namespace
+
+void register_elementwise_ops(OpRegistry& registry) {
+  register_binary(registry);
+  register_unary(registry);
+}
+
+}  // namespace quern

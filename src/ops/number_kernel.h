@@ -1,0 +1,95 @@
+// Kernels that work on integers as well as floats.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/fail.h"
+#include "ops/float_access.h"
+#include "quern/op.h"
+
+namespace quern {
+
+// Calls `f` with a zero of the integer type of `dtype`, 8 to 64 bits.
+template <class F>
+Result<void> with_integer_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kI64:
+      return f(int64_t{});
+    case DType::kI32:
+      return f(int32_t{});
+    case DType::kI16:
+      return f(int16_t{});
+    case DType::kI8:
+      return f(int8_t{});
+    case DType::kU64:
+      return f(uint64_t{});
+    case DType::kU32:
+      return f(uint32_t{});
+    case DType::kU16:
+      return f(uint16_t{});
+    case DType::kU8:
+      return f(uint8_t{});
+    default:
+      return fail::unimplemented("There are no kernels on {} elements.", dtype_name(dtype));
+  }
+}
+
+// Elements of an integer tensor, with the interface of FloatInput and FloatOutput.
+template <class Int>
+class IntegerElements {
+ public:
+  explicit IntegerElements(const TensorView& view)
+      : data_(view.as<Int>()), size_(view.shape.num_elements()) {}
+  Int& operator[](int64_t i) const { return data_[i]; }
+  int64_t size() const { return size_; }
+
+ private:
+  Int* data_;
+  int64_t size_;
+};
+
+// Reads and writes elements of T: a compute type (narrow floats convert) or an integer type.
+template <class T>
+struct NumberAccess {
+  using Input = IntegerElements<T>;
+  using Output = IntegerElements<T>;
+};
+template <std::floating_point T>
+struct NumberAccess<T> {
+  using Input = FloatInput<T>;
+  using Output = FloatOutput<T>;
+};
+
+// A kernel with a template `run<T>`: T is double or float for floats, else the integer type.
+template <class Kernel>
+Result<void> number_kernel(const KernelContext& context) {
+  const DType dtype = context.inputs[0].dtype;
+  if (is_float(dtype)) return float_kernel<Kernel>(context);
+  return with_integer_type(dtype, [&]<class T>(T) { return Kernel::template run<T>(context); });
+}
+
+// Integer arithmetic that wraps, float arithmetic as it is.
+template <class T>
+constexpr T wrapping_add(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a + b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+template <class T>
+constexpr T wrapping_subtract(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a - b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+template <class T>
+constexpr T wrapping_multiply(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return a * b;
+  else
+    return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+}  // namespace quern
