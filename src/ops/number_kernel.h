@@ -39,6 +39,7 @@ Result<void> with_integer_type(DType dtype, F&& f) {
 template <class Int>
 class IntegerElements {
  public:
+  IntegerElements(Int* data, int64_t size) : data_(data), size_(size) {}
   explicit IntegerElements(const TensorView& view)
       : data_(view.as<Int>()), size_(view.shape.num_elements()) {}
   Int& operator[](int64_t i) const { return data_[i]; }

@@ -13,6 +13,7 @@ const OpRegistry& builtin_ops() {
     register_matmul_ops(ops);
     register_norm_ops(ops);
     register_quant_ops(ops);
+    register_reduction_ops(ops);
     register_shape_pieces(ops);
     register_shape_views(ops);
     return ops;

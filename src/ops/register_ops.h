@@ -12,6 +12,7 @@ void register_linear_ops(OpRegistry& registry);
 void register_matmul_ops(OpRegistry& registry);
 void register_norm_ops(OpRegistry& registry);
 void register_quant_ops(OpRegistry& registry);
+void register_reduction_ops(OpRegistry& registry);
 void register_shape_pieces(OpRegistry& registry);
 void register_shape_views(OpRegistry& registry);
 
