@@ -33,6 +33,10 @@ inline void store_u32(std::byte* at, uint32_t value) {
   store_u16(at + 2, value >> 16);
 }
 
+inline void store_f16(std::byte* at, float value) {
+  store_u16(at, to_f16(value));
+}
+
 // The two nibbles and the four bit pairs of a byte, from the low end.
 inline int low_nibble(std::byte b) {
   return std::to_integer<int>(b) & 15;

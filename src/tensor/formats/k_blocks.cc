@@ -1,6 +1,7 @@
 // The K formats: 256 elements, an f16 scale, and integer sub-scales of 16 or 32 elements.
 // Bit planes are interleaved so that 32 neighbours come from 32 neighbouring bytes.
 #include "tensor/formats/block_bytes.h"
+#include "tensor/formats/encoders.h"
 #include "tensor/formats/families.h"
 
 namespace quern {
@@ -118,11 +119,11 @@ constexpr BlockFormat super(DType dtype, BlockFormat::Kind kind, int bytes, int 
 
 using enum BlockFormat::Kind;
 constexpr BlockFormat kFormats[] = {
-    super(DType::kQ2_K, kSuperScaleMin, 84, 16, decode_q2_k, nullptr),
-    super(DType::kQ3_K, kSuperScale, 110, 16, decode_q3_k, nullptr),
-    super(DType::kQ4_K, kSuperScaleMin, 144, 32, decode_q4_k, nullptr),
-    super(DType::kQ5_K, kSuperScaleMin, 176, 32, decode_q5_k, nullptr),
-    super(DType::kQ6_K, kSuperScale, 210, 16, decode_q6_k, nullptr),
+    super(DType::kQ2_K, kSuperScaleMin, 84, 16, decode_q2_k, encode_q2_k),
+    super(DType::kQ3_K, kSuperScale, 110, 16, decode_q3_k, encode_q3_k),
+    super(DType::kQ4_K, kSuperScaleMin, 144, 32, decode_q4_k, encode_q4_k),
+    super(DType::kQ5_K, kSuperScaleMin, 176, 32, decode_q5_k, encode_q5_k),
+    super(DType::kQ6_K, kSuperScale, 210, 16, decode_q6_k, encode_q6_k),
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Byte layouts: d, m are f16; "nibbles 16" is 16 bytes, byte j holding element j in its low half
 // and element j + 16 in its high half; "fifth bits" is a u32 whose bit i is bit 4 of element i.
 #include "tensor/formats/block_bytes.h"
+#include "tensor/formats/encoders.h"
 #include "tensor/formats/families.h"
 
 namespace quern {
@@ -83,11 +84,11 @@ constexpr BlockFormat simple(DType dtype, BlockFormat::Kind kind, int size, int 
 
 using enum BlockFormat::Kind;
 constexpr BlockFormat kFormats[] = {
-    simple(DType::kQ8_0, kScale, 32, 34, decode_q8_0, nullptr),
-    simple(DType::kQ4_0, kScale, 32, 18, decode_q4_0, nullptr),
-    simple(DType::kQ4_1, kScaleMin, 32, 20, decode_q4_1, nullptr),
-    simple(DType::kQ5_0, kScale, 32, 22, decode_q5_0, nullptr),
-    simple(DType::kQ5_1, kScaleMin, 32, 24, decode_q5_1, nullptr),
+    simple(DType::kQ8_0, kScale, 32, 34, decode_q8_0, encode_q8_0),
+    simple(DType::kQ4_0, kScale, 32, 18, decode_q4_0, encode_q4_0),
+    simple(DType::kQ4_1, kScaleMin, 32, 20, decode_q4_1, encode_q4_1),
+    simple(DType::kQ5_0, kScale, 32, 22, decode_q5_0, encode_q5_0),
+    simple(DType::kQ5_1, kScaleMin, 32, 24, decode_q5_1, encode_q5_1),
     simple(DType::kQ1_0, kScale, 128, 18, decode_q1_0, nullptr),
     simple(DType::kQ2_0, kScale, 64, 18, decode_q2_0, nullptr),
 };

@@ -1,0 +1,194 @@
+// Encoders of block formats: errors against ggml's, special values, and frozen bytes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/mapped_file.h"
+#include "tensor/block_format.h"
+
+namespace quern {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+std::vector<DType> encodable_blocks() {
+  std::vector<DType> dtypes;
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (info.is_quantized && can_encode(info.dtype)) dtypes.push_back(info.dtype);
+  }
+  return dtypes;
+}
+
+std::vector<std::byte> encode(DType dtype, const std::vector<float>& x) {
+  const DTypeInfo& info = dtype_info(dtype);
+  const size_t blocks = x.size() / static_cast<size_t>(info.block_size);
+  std::vector<std::byte> bytes(blocks * static_cast<size_t>(info.block_bytes));
+  quantize_row(dtype, x.data(), bytes.data(), static_cast<int64_t>(x.size()));
+  return bytes;
+}
+
+std::vector<float> round_trip(DType dtype, const std::vector<float>& x) {
+  std::vector<float> out(x.size());
+  dequantize_row(dtype, encode(dtype, x).data(), out.data(), static_cast<int64_t>(x.size()));
+  return out;
+}
+
+// 512 values from integer arithmetic alone, so that they are the same everywhere: sums of four
+// uniforms with a wide range of scales.
+std::vector<float> sample_row() {
+  std::vector<float> x(512);
+  uint32_t state = 12345;
+  for (size_t i = 0; i < x.size(); ++i) {
+    int32_t sum = 0;
+    for (int k = 0; k < 4; ++k) {
+      state = state * 1664525u + 1013904223u;
+      sum += static_cast<int32_t>(state >> 16) - 32768;
+    }
+    x[i] = std::ldexp(static_cast<float>(sum), static_cast<int>(i / 64) - 20);
+  }
+  return x;
+}
+
+class EncoderGolden : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string folder = QUERN_SUITES_DIR "/quant_golden/";
+    auto input = MappedFile::open(folder + "input_f32_4x1024.bin");
+    std::ifstream index(folder + "index.tsv");
+    if (!input || !index) GTEST_SKIP() << "No golden data in " << folder;
+    input_.resize((*input)->bytes().size() / sizeof(float));
+    std::memcpy(input_.data(), (*input)->bytes().data(), (*input)->bytes().size());
+    std::string line;
+    std::getline(index, line);  // column titles
+    while (std::getline(index, line)) {
+      std::istringstream fields(line);
+      std::string name, skipped;
+      fields >> name >> skipped >> skipped >> skipped >> skipped;
+      for (double& rmse : rmse_[name]) fields >> rmse;
+    }
+  }
+
+  std::vector<float> input_;                           // 4 rows of 1024
+  std::map<std::string, std::array<double, 4>> rmse_;  // of ggml's encoder, a row each
+};
+
+TEST_F(EncoderGolden, ErrorsAreAtMostThoseOfTheReferenceEncoder) {
+  for (DType dtype : encodable_blocks()) {
+    const std::vector<float> decoded = round_trip(dtype, input_);
+    const auto& limits = rmse_.at(std::string(dtype_name(dtype)));
+    for (size_t row = 0; row < 4; ++row) {
+      double sum = 0;
+      for (size_t i = row * 1024; i < (row + 1) * 1024; ++i) {
+        const double difference = static_cast<double>(decoded[i]) - input_[i];
+        sum += difference * difference;
+      }
+      // The limits are printed with 6 digits.
+      EXPECT_LE(std::sqrt(sum / 1024), limits[row] * (1 + 1e-5)) << dtype_name(dtype) << " " << row;
+    }
+  }
+}
+
+TEST_F(EncoderGolden, NarrowFloatsGiveTheReferenceBytes) {
+  for (DType dtype : {DType::kF16, DType::kBF16}) {
+    const auto expected = MappedFile::open(QUERN_SUITES_DIR "/quant_golden/" +
+                                           std::string(dtype_name(dtype)) + ".quant.bin");
+    ASSERT_TRUE(expected);
+    const std::vector<std::byte> bytes = encode(dtype, input_);
+    const auto golden = (*expected)->bytes();
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), golden.begin(), golden.end()));
+  }
+}
+
+TEST(Encoder, ZerosStayZeros) {
+  for (DType dtype : encodable_blocks()) {
+    const std::vector<float> x(256, 0.0f);
+    EXPECT_EQ(round_trip(dtype, x), x) << dtype_name(dtype);
+  }
+}
+
+TEST(Encoder, OneNanOrInfinityMakesItsBlockNan) {
+  for (DType dtype : encodable_blocks()) {
+    for (float special : {kNan, kInf, -kInf}) {
+      std::vector<float> x = sample_row();
+      x[37] = special;
+      const std::vector<float> decoded = round_trip(dtype, x);
+      const auto size = static_cast<size_t>(dtype_info(dtype).block_size);
+      for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_EQ(std::isnan(decoded[i]), i / size == 37 / size) << dtype_name(dtype) << " " << i;
+      }
+    }
+  }
+}
+
+TEST(Encoder, ValuesPastTheRangeSaturateWithTheirSign) {
+  for (DType dtype : encodable_blocks()) {
+    std::vector<float> x(256, 0.0f);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? 3e38f : -3e38f;
+    const std::vector<float> decoded = round_trip(dtype, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+      ASSERT_TRUE(std::isfinite(decoded[i])) << dtype_name(dtype) << " " << i;
+      ASSERT_GE(decoded[i] * (i % 2 == 0 ? 1.0f : -1.0f), 0) << dtype_name(dtype) << " " << i;
+    }
+  }
+}
+
+TEST(Encoder, DenormalsAreTooSmallForAnF16Scale) {
+  for (DType dtype : encodable_blocks()) {
+    const std::vector<float> x(256, -1e-40f);
+    for (float w : round_trip(dtype, x)) ASSERT_EQ(w, 0) << dtype_name(dtype);
+  }
+}
+
+TEST(Encoder, ConstantBlocksAreExactWhereTheFormatHoldsThem) {
+  const std::vector<float> x(32, 0.75f);
+  EXPECT_EQ(round_trip(DType::kQ4_1, x), x);
+  EXPECT_EQ(round_trip(DType::kQ5_1, x), x);
+  EXPECT_EQ(round_trip(DType::kQ4_0, std::vector<float>(32, -8.0f)), std::vector<float>(32, -8.0f));
+}
+
+TEST(Encoder, Q8ErrorIsHalfAStep) {
+  const std::vector<float> x = sample_row();
+  const std::vector<float> decoded = round_trip(DType::kQ8_0, x);
+  for (size_t block = 0; block < x.size(); block += 32) {
+    float amax = 0;
+    for (size_t i = block; i < block + 32; ++i) amax = std::max(amax, std::fabs(x[i]));
+    // Half a step, and the rounding of the step to f16 times 127.
+    const float limit = amax / 127 * (0.5f + 127 * 0x1p-11f);
+    for (size_t i = block; i < block + 32; ++i) EXPECT_LE(std::fabs(decoded[i] - x[i]), limit);
+  }
+}
+
+TEST(Encoder, EveryFloatAndNoReadOnlyFormatCanBeEncoded) {
+  EXPECT_TRUE(can_encode(DType::kF8E4M3));
+  EXPECT_TRUE(can_encode(DType::kQ8_0));
+  EXPECT_FALSE(can_encode(DType::kIQ2_XS));
+  EXPECT_FALSE(can_encode(DType::kQ8_K));
+  EXPECT_FALSE(can_encode(DType::kI8));
+}
+
+// A quantised cache and its products are strict, so these bytes may never change.
+TEST(Encoder, BytesAreFrozen) {
+  const std::map<DType, uint64_t> frozen = {
+      {DType::kQ8_0, 11538171689977968597u}, {DType::kQ4_0, 10853722534366444919u},
+      {DType::kQ4_1, 11279304400015548702u}, {DType::kQ5_0, 2053265688378143014u},
+      {DType::kQ5_1, 14546550862319100791u},
+  };
+  for (const auto& [dtype, expected] : frozen) {
+    const std::vector<std::byte> bytes = encode(dtype, sample_row());
+    EXPECT_EQ(Hasher().bytes(bytes.data(), bytes.size()).digest(), expected) << dtype_name(dtype);
+  }
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,20 @@
+// Encoders of block formats; each writes one block. Bytes are the same on every machine.
+#pragma once
+
+#include <cstddef>
+
+namespace quern {
+
+void encode_q8_0(const float* x, std::byte* block);
+void encode_q4_0(const float* x, std::byte* block);
+void encode_q4_1(const float* x, std::byte* block);
+void encode_q5_0(const float* x, std::byte* block);
+void encode_q5_1(const float* x, std::byte* block);
+
+void encode_q2_k(const float* x, std::byte* block);
+void encode_q3_k(const float* x, std::byte* block);
+void encode_q4_k(const float* x, std::byte* block);
+void encode_q5_k(const float* x, std::byte* block);
+void encode_q6_k(const float* x, std::byte* block);
+
+}  // namespace quern
