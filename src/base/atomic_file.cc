@@ -105,13 +105,14 @@ Result<void> AtomicFile::write_zeros(int64_t count) {
   return {};
 }
 
-Result<void> AtomicFile::commit() {
+Result<void> AtomicFile::commit(Durability durability) {
   if (fd_ < 0) return fail::precondition("File '{}' was committed before.", path_);
   QUERN_TRY(flush());
-  if (::fsync(fd_) != 0) return cannot("flushed to the disk", path_);
+  const bool is_lasting = durability == Durability::kPowerLoss;
+  if (is_lasting && ::fsync(fd_) != 0) return cannot("flushed to the disk", path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot("put in place", path_);
   ::close(std::exchange(fd_, -1));
-  sync_folder_of(path_);
+  if (is_lasting) sync_folder_of(path_);
   return {};
 }
 

@@ -12,7 +12,13 @@
 
 namespace quern {
 
-// Writes to a temporary file beside the target; commit() flushes it to the disk and renames it.
+// What a file survives once it is in place.
+enum class Durability : uint8_t {
+  kPowerLoss,  // its bytes are on the disk
+  kProcess,    // they may still be in the system's memory: for files that are easily made again
+};
+
+// Writes to a temporary file beside the target; commit() renames it.
 // Without a commit the temporary file is removed and the target stays as it was. Movable.
 // One thread only. Errors: kUnavailable and kResourceExhausted (disk full), naming the path.
 class AtomicFile {
@@ -31,7 +37,7 @@ class AtomicFile {
   Result<void> write_zeros(int64_t count);
   int64_t size_bytes() const { return size_; }
   // At most once, and last.
-  Result<void> commit();
+  Result<void> commit(Durability durability = Durability::kPowerLoss);
 
  private:
   AtomicFile(std::string path, std::string temporary, int fd);

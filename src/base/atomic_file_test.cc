@@ -44,6 +44,14 @@ TEST_F(AtomicFileTest, AppearsWholeAtCommit) {
   EXPECT_FALSE(file->commit());
 }
 
+TEST_F(AtomicFileTest, AppearsWithoutWaitingForTheDisk) {
+  auto file = AtomicFile::create(path());
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write("quick"));
+  ASSERT_TRUE(file->commit(Durability::kProcess));
+  EXPECT_EQ(content(), "quick");
+}
+
 TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
   std::ofstream(path()) << "old";
   {

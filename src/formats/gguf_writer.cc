@@ -196,13 +196,13 @@ Result<void> GgufWriter::append(std::string_view name, const Tensor& tensor) {
   return append(name, std::span<const std::byte>(bytes));
 }
 
-Result<void> GgufWriter::finish() {
+Result<void> GgufWriter::finish(Durability durability) {
   if (turn_ < tensors_.size()) {
     return fail::precondition("The file is incomplete: tensor '{}' has {} of {} bytes.",
                               gguf::shortened(tensors_[turn_].info.name), written_,
                               tensors_[turn_].size_bytes);
   }
-  return file_.commit();
+  return file_.commit(durability);
 }
 
 Result<void> write_gguf(const std::string& path, const Metadata& metadata,

@@ -32,7 +32,7 @@ class GgufWriter {
   // A whole tensor, of the declared dtype and shape.
   Result<void> append(std::string_view name, const Tensor& tensor);
   // Errors: kFailedPrecondition when bytes are missing.
-  Result<void> finish();
+  Result<void> finish(Durability durability = Durability::kPowerLoss);
 
  private:
   struct Declared {

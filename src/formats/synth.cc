@@ -198,7 +198,7 @@ Result<SynthReport> write_synthetic_model(const std::string& path, const SynthOp
                          GgufWriter::create(path, make_metadata(shape, options), plan.tensors()));
   WeightWriter weights(writer, options.seed, report.weight_bytes, progress);
   for (const WeightInfo& info : plan.tensors()) QUERN_TRY(weights.write(info));
-  QUERN_TRY(writer.finish());
+  QUERN_TRY(writer.finish(Durability::kProcess));
   return report;
 }
 

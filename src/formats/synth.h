@@ -53,8 +53,8 @@ using SynthProgress = std::function<void(int64_t done_bytes, int64_t total_bytes
 // Writes a GGUF file that any reader of the llama family takes, with a byte-level BPE vocabulary.
 // Matrix elements have mean 0 and a standard deviation of about 0.02; blocks of quantised formats
 // are drawn directly, so every format works and no encoder is involved. The same options give the
-// same bytes on every machine. Errors: kNotFound (shape), kInvalidArgument (a dtype that weights
-// cannot have), those of GgufWriter.
+// same bytes on every machine. The file is not forced to the disk. Errors: kNotFound (shape),
+// kInvalidArgument (a dtype that weights cannot have), those of GgufWriter.
 Result<SynthReport> write_synthetic_model(const std::string& path, const SynthOptions& options,
                                           const SynthProgress& progress = {});
 
