@@ -96,19 +96,20 @@ void DecodedRow::decode(const std::byte* row, int64_t n) {
   }
 }
 
-void ActivationRow::assign(std::span<const int8_t> q, std::span<const float> scales) {
-  hi.clear();
-  lo.assign(q.begin(), q.end());
-  d = scales;
-}
-
-void ActivationRow::assign(std::span<const int16_t> q, std::span<const float> scales) {
-  hi.resize(q.size());
+template <class Int>
+void ActivationRow::assign(std::span<const Int> q, int32_t limit, std::span<const float> scales) {
+  const bool has_planes = limit != dynamic_limit(8);
+  hi.resize(has_planes ? q.size() : 0);
   lo.resize(q.size());
-  std::ranges::transform(q, hi.begin(), high_plane);
-  std::ranges::transform(q, lo.begin(), low_plane);
+  if (has_planes) std::ranges::transform(q, hi.begin(), high_plane);
+  for (size_t i = 0; i < q.size(); ++i) {
+    lo[i] = has_planes ? low_plane(q[i]) : static_cast<int8_t>(q[i]);
+  }
   d = scales;
 }
+template void ActivationRow::assign(std::span<const int8_t>, int32_t, std::span<const float>);
+template void ActivationRow::assign(std::span<const int16_t>, int32_t, std::span<const float>);
+template void ActivationRow::assign(std::span<const int32_t>, int32_t, std::span<const float>);
 
 float integer_dot(const DecodedRow& weight, const ActivationRow& x) {
   const BlockFormat& format = weight.format();

@@ -32,9 +32,17 @@ struct ActivationRow {
   std::vector<int8_t> lo;
   std::span<const float> d;  // one for each activation block of the weight's format
 
-  void assign(std::span<const int8_t> q, std::span<const float> scales);
-  void assign(std::span<const int16_t> q, std::span<const float> scales);
+  // `limit` is that of the width: dynamic_limit(8) or dynamic_limit(16). Borrows the scales.
+  template <class Int>
+  void assign(std::span<const Int> q, int32_t limit, std::span<const float> scales);
 };
+
+extern template void ActivationRow::assign(std::span<const int8_t>, int32_t,
+                                           std::span<const float>);
+extern template void ActivationRow::assign(std::span<const int16_t>, int32_t,
+                                           std::span<const float>);
+extern template void ActivationRow::assign(std::span<const int32_t>, int32_t,
+                                           std::span<const float>);
 
 // The terms of the row folded blocked(256). With integers I (16 bits: 256 * f32(I_hi) + f32(I_lo),
 // one rounded addition), S = sum of the activation integers, D, M, Dmin of the weight block:

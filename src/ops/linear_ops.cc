@@ -8,6 +8,7 @@
 #include "ops/float_rows.h"
 #include "ops/integer_dot.h"
 #include "ops/op_parts.h"
+#include "ops/quant_dynamic.h"
 #include "ops/register_ops.h"
 #include "ops/type_rules.h"
 #include "tensor/block_format.h"
@@ -56,8 +57,8 @@ Result<void> check_scale(const TensorType& x, const TensorType& weight, const Te
   }
   QUERN_TRY(expect_dtype("scale", *scale, {DType::kF32}));
   QUERN_ASSIGN_OR_RETURN(const int64_t k, constant_dim("x", x, x.rank() - 1));
-  TensorType wanted{.dtype = DType::kF32, .dims = x.dims};
-  wanted.dims.back() = Dim::constant(ceil_divide(k, format->activation_block));
+  const TensorType wanted =
+      with_last_dim(x, DType::kF32, Dim::constant(ceil_divide(k, format->activation_block)));
   if (*scale == wanted) return {};
   return fail::invalid("Port 'scale' has type {}; with blocks of {} it must be {}.",
                        scale->to_string(), format->activation_block, wanted.to_string());
@@ -86,8 +87,8 @@ Result<std::vector<TensorType>> infer_linear(const InferContext& context) {
   } else {
     QUERN_TRY(check_float_activation(x, weight, context.inputs[3]));
   }
-  TensorType y{.dtype = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32, .dims = x.dims};
-  y.dims.back() = weight.dims[0];
+  const DType result = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
+  TensorType y = with_last_dim(x, result, weight.dims[0]);
   QUERN_TRY(expect_vector("bias", context.inputs[2], weight.dims[0], "the rows of 'weight'"));
   QUERN_TRY(expect_no_wider("bias", context.inputs[2], y));
   return std::vector<TensorType>{std::move(y)};
@@ -169,6 +170,7 @@ std::vector<ActivationRow> split_rows(const TensorView& x, const TensorView& sca
   std::vector<ActivationRow> rows(static_cast<size_t>(x.shape.num_rows()));
   for (size_t t = 0; t < rows.size(); ++t) {
     rows[t].assign(std::span<const Int>(x.as<const Int>() + t * k, k),
+                   dynamic_limit(8 * static_cast<int64_t>(sizeof(Int))),
                    {scale.as<const float>() + t * blocks, blocks});
   }
   return rows;

@@ -26,9 +26,8 @@ Result<std::vector<TensorType>> infer_dynamic(const InferContext& context) {
     return fail::invalid("Attribute 'bits' is {}; it must be 8 or 16.", bits);
   }
   TensorType q{.dtype = bits == 8 ? DType::kI8 : DType::kI16, .dims = x.dims};
-  TensorType d{.dtype = DType::kF32, .dims = x.dims};
-  d.dims.back() = Dim::constant(k / block + (k % block != 0 ? 1 : 0));
-  return std::vector<TensorType>{std::move(q), std::move(d)};
+  const Dim blocks = Dim::constant(k / block + (k % block != 0 ? 1 : 0));
+  return std::vector<TensorType>{std::move(q), with_last_dim(x, DType::kF32, blocks)};
 }
 
 template <class Int>

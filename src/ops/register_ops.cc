@@ -6,6 +6,8 @@ namespace quern {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops;
+    register_attention_ops(ops);
+    register_cached_attention_ops(ops);
     register_elementwise_ops(ops);
     register_embedding_ops(ops);
     register_graph_ops(ops);
@@ -14,8 +16,11 @@ const OpRegistry& builtin_ops() {
     register_norm_ops(ops);
     register_quant_ops(ops);
     register_reduction_ops(ops);
+    register_rope_ops(ops);
+    register_selection_ops(ops);
     register_shape_pieces(ops);
     register_shape_views(ops);
+    register_softmax_ops(ops);
     return ops;
   }();
   return registry;

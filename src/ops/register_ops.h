@@ -5,6 +5,8 @@
 
 namespace quern {
 
+void register_attention_ops(OpRegistry& registry);
+void register_cached_attention_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_embedding_ops(OpRegistry& registry);
 void register_graph_ops(OpRegistry& registry);
@@ -13,7 +15,10 @@ void register_matmul_ops(OpRegistry& registry);
 void register_norm_ops(OpRegistry& registry);
 void register_quant_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
+void register_rope_ops(OpRegistry& registry);
+void register_selection_ops(OpRegistry& registry);
 void register_shape_pieces(OpRegistry& registry);
 void register_shape_views(OpRegistry& registry);
+void register_softmax_ops(OpRegistry& registry);
 
 }  // namespace quern

@@ -79,6 +79,12 @@ Result<void> expect_no_wider(std::string_view port, const TensorType* type, cons
                        type->to_string(), x.to_string());
 }
 
+TensorType with_last_dim(const TensorType& type, DType dtype, const Dim& last) {
+  std::vector<Dim> dims(type.dims.begin(), type.dims.end() - 1);
+  dims.push_back(last);
+  return {.dtype = dtype, .dims = std::move(dims)};
+}
+
 Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank) {
   const int64_t resolved = axis < 0 ? axis + rank : axis;
   if (resolved >= 0 && resolved < rank) return static_cast<int>(resolved);

@@ -29,6 +29,9 @@ Result<void> expect_declared(std::string_view attribute, int64_t declared, const
 // An optional port that must be no wider than the values it meets: f64 only next to f64.
 Result<void> expect_no_wider(std::string_view port, const TensorType* type, const TensorType& x);
 
+// The type with the same dims but the last, which becomes `last`. Needs rank 1 or more.
+TensorType with_last_dim(const TensorType& type, DType dtype, const Dim& last);
+
 // Axis of `rank` that an attribute names; negative values count from the end.
 Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank);
 // The same for an attribute of a context (InferContext or KernelContext).

@@ -1,0 +1,341 @@
+// Attention over keys and values given as tensors.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/fail.h"
+#include "ir/tensor_type.h"
+#include "ops/attention_core.h"
+#include "ops/blocked.h"
+#include "ops/float_rows.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+
+namespace quern {
+
+template <class T>
+T attention_scale(double scale, int64_t head_dim) {
+  return static_cast<T>(scale == 0.0 ? 1.0 / std::sqrt(static_cast<double>(head_dim)) : scale);
+}
+template float attention_scale(double, int64_t);
+template double attention_scale(double, int64_t);
+
+namespace {
+
+using namespace type_rules;
+
+// Where the rows of a head lie: element (b, h, t, d) is at b * batch + h * head + t * row + d.
+struct HeadStrides {
+  int64_t batch;
+  int64_t head;
+  int64_t row;
+
+  int64_t at(int64_t b, int64_t h, int64_t t) const { return b * batch + h * head + t * row; }
+};
+
+// [B, H, T, D] in row-major order.
+HeadStrides strides_of(const Shape& s) {
+  return {s[1] * s[2] * s[3], s[2] * s[3], s[3]};
+}
+
+struct AttentionShape {
+  int64_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
+  HeadStrides q, k, v, out;
+};
+
+struct AttentionRule {
+  bool is_causal = false;
+  int64_t window = 0;  // 0: none
+  double scale = 0.0;  // 0: 1 / sqrt(head_dim)
+  double slope = 0.0;  // times (key - query), added to the score
+
+  // Query row i of n stands at key keys - n + i.
+  KeyRange visible(int64_t query, int64_t keys) const {
+    if (!is_causal) return {0, keys};
+    const int64_t last = std::max<int64_t>(0, query + 1);
+    return {window == 0 ? 0 : std::max<int64_t>(0, last - window), last};
+  }
+};
+
+// An additive mask [..., Tq, Tk] whose leading axes broadcast over batch and heads.
+template <class T>
+class Mask {
+ public:
+  explicit Mask(const TensorView& view) : values_(load_all<T>(view)) {
+    if (values_.empty()) return;
+    const int rank = view.shape.rank();
+    keys_ = view.shape[rank - 1];
+    const int64_t plane = keys_ * view.shape[rank - 2];
+    const int64_t heads = rank > 2 ? view.shape[rank - 3] : 1;
+    if (heads > 1) head_ = plane;
+    if (rank > 3 && view.shape[0] > 1) batch_ = plane * heads;
+  }
+  // The row of one query, or null without a mask.
+  const T* row(int64_t b, int64_t h, int64_t query) const {
+    return values_.empty() ? nullptr : values_.data() + b * batch_ + h * head_ + query * keys_;
+  }
+
+ private:
+  std::vector<T> values_;
+  int64_t keys_ = 0, head_ = 0, batch_ = 0;
+};
+
+template <class T>
+void attention(const KernelContext& context, const AttentionShape& shape, const AttentionRule& rule,
+               const TensorView& mask_view) {
+  const std::vector<T> q = load_all<T>(context.inputs[0]);
+  const std::vector<T> k = load_all<T>(context.inputs[1]);
+  const std::vector<T> v = load_all<T>(context.inputs[2]);
+  const Mask<T> mask(mask_view);
+  const T scale = attention_scale<T>(rule.scale, shape.head_dim);
+  const T slope = static_cast<T>(rule.slope);
+  std::vector<T> out(static_cast<size_t>(shape.value_dim));
+  const int64_t group = shape.heads / shape.kv_heads;
+  for (int64_t b = 0; b < shape.batch; ++b) {
+    for (int64_t h = 0; h < shape.heads; ++h) {
+      for (int64_t i = 0; i < shape.queries; ++i) {
+        const int64_t query = shape.keys - shape.queries + i;
+        const T* q_row = q.data() + shape.q.at(b, h, i);
+        const T* mask_row = mask.row(b, h, i);
+        const auto score = [&](int64_t key) {
+          const T* k_row = k.data() + shape.k.at(b, h / group, key);
+          T s = blocked_sum<T>(shape.head_dim, [&](int64_t d) { return q_row[d] * k_row[d]; });
+          s = finish_score(s, scale, T(0));
+          if (slope != T(0)) s = s + slope * static_cast<T>(key - query);
+          return mask_row == nullptr ? s : s + mask_row[key];
+        };
+        const auto value = [&](int64_t key) { return v.data() + shape.v.at(b, h / group, key); };
+        attend<T>(rule.visible(query, shape.keys), nullptr, score, value, out);
+        store_row(context.outputs[0], shape.out.at(b, h, i), shape.value_dim, out.data());
+      }
+    }
+  }
+}
+
+Result<void> run_attention(const KernelContext& context, const AttentionShape& shape,
+                           const AttentionRule& rule, const TensorView& mask) {
+  if (context.outputs[0].shape.num_elements() == 0) return {};
+  with_compute_type(context.inputs[0].dtype,
+                    [&]<class T>(T) { attention<T>(context, shape, rule, mask); });
+  return {};
+}
+
+// How many heads of keys and values an operation takes for its heads of queries.
+enum class KvHeads { kSame, kOne, kDivisor };
+
+Result<void> check_kv_heads(KvHeads wanted, const TensorType& q, const TensorType& k) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t heads, constant_dim("q", q, 1));
+  QUERN_ASSIGN_OR_RETURN(const int64_t kv_heads, constant_dim("k", k, 1));
+  switch (wanted) {
+    case KvHeads::kSame:
+      return expect_dim("k", k, 1, q.dims[1], "the heads of 'q'");
+    case KvHeads::kOne:
+      return expect_dim("k", k, 1, Dim::constant(1), "one head for all queries");
+    case KvHeads::kDivisor:
+      break;
+  }
+  if (kv_heads > 0 && heads % kv_heads == 0) return {};
+  return fail::invalid("Port 'q' has {} heads, which is not a multiple of the {} of 'k'.", heads,
+                       kv_heads);
+}
+
+Result<void> check_mask(const TensorType& mask, const TensorType& q, const TensorType& k) {
+  QUERN_TRY(expect_float("mask", mask));
+  QUERN_TRY(expect_no_wider("mask", &mask, q));
+  const int rank = mask.rank();
+  if (rank < 2 || rank > 4) {
+    return fail::invalid("Port 'mask' has type {}; it needs rank 2 to 4.", mask.to_string());
+  }
+  QUERN_TRY(expect_dim("mask", mask, rank - 2, q.dims[2], "the rows of 'q'"));
+  QUERN_TRY(expect_dim("mask", mask, rank - 1, k.dims[2], "the rows of 'k'"));
+  for (int axis = 0; axis + 2 < rank; ++axis) {
+    const Dim& found = mask.dims[static_cast<size_t>(axis)];
+    const Dim& wanted = q.dims[static_cast<size_t>(axis + 4 - rank)];
+    if (found == wanted || found == Dim::constant(1)) continue;
+    return fail::invalid("Port 'mask' has type {}; the extent of axis {} must be {} or 1.",
+                         mask.to_string(), axis, dim_to_string(wanted));
+  }
+  return {};
+}
+
+Result<TensorType> infer_heads(const InferContext& context, KvHeads kv_heads) {
+  const TensorType& q = *context.inputs[0];
+  const TensorType& k = *context.inputs[1];
+  const TensorType& v = *context.inputs[2];
+  QUERN_TRY(expect_float("q", q));
+  QUERN_TRY(expect_dtype("k", k, {q.dtype}));
+  QUERN_TRY(expect_dtype("v", v, {q.dtype}));
+  QUERN_TRY(expect_rank("q", q, 4));
+  QUERN_TRY(expect_rank("k", k, 4));
+  QUERN_TRY(expect_rank("v", v, 4));
+  QUERN_TRY(expect_dim("k", k, 0, q.dims[0], "the batch of 'q'"));
+  QUERN_TRY(check_kv_heads(kv_heads, q, k));
+  QUERN_TRY(expect_dim("k", k, 3, q.dims[3], "the last extent of 'q'"));
+  for (int axis = 0; axis < 3; ++axis) {
+    QUERN_TRY(expect_dim("v", v, axis, k.dims[static_cast<size_t>(axis)], "that of 'k'"));
+  }
+  if (context.inputs[3] != nullptr) QUERN_TRY(check_mask(*context.inputs[3], q, k));
+  return TensorType{.dtype = q.dtype, .dims = {q.dims[0], q.dims[1], q.dims[2], v.dims[3]}};
+}
+
+template <KvHeads kKvHeads>
+Result<std::vector<TensorType>> infer_attention(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(TensorType out, infer_heads(context, kKvHeads));
+  return std::vector<TensorType>{std::move(out)};
+}
+
+Result<std::vector<TensorType>> infer_flash(const InferContext& context) {
+  const int64_t block = context.attributes.integer("block_size");
+  if (block < 1) return fail::invalid("Attribute 'block_size' is {}; it must be 1 or more.", block);
+  return infer_attention<KvHeads::kSame>(context);
+}
+
+Result<std::vector<TensorType>> infer_sliding_window(const InferContext& context) {
+  const int64_t window = context.attributes.integer("window");
+  if (window < 1) return fail::invalid("Attribute 'window' is {}; it must be 1 or more.", window);
+  return infer_attention<KvHeads::kDivisor>(context);
+}
+
+AttentionShape head_shape(const KernelContext& context) {
+  const Shape& q = context.inputs[0].shape;
+  const Shape& k = context.inputs[1].shape;
+  const Shape& v = context.inputs[2].shape;
+  return {q[0],
+          q[1],
+          k[1],
+          q[2],
+          k[2],
+          q[3],
+          v[3],
+          strides_of(q),
+          strides_of(k),
+          strides_of(v),
+          strides_of(context.outputs[0].shape)};
+}
+
+Result<void> run_heads(const KernelContext& context) {
+  const AttentionRule rule{.is_causal = context.attributes.flag("causal"),
+                           .scale = context.attributes.number("scale")};
+  return run_attention(context, head_shape(context), rule, context.inputs[3]);
+}
+
+Result<void> run_sliding_window(const KernelContext& context) {
+  const AttentionRule rule{.is_causal = true,
+                           .window = context.attributes.integer("window"),
+                           .scale = context.attributes.number("scale")};
+  return run_attention(context, head_shape(context), rule, context.inputs[3]);
+}
+
+// Extents that the attributes of multi_head_attention give to rows of heads side by side.
+struct RowHeads {
+  int64_t heads, kv_heads, head_dim;
+};
+
+Result<RowHeads> row_heads(const Attributes& attributes) {
+  const RowHeads rows{attributes.integer("num_heads"),
+                      attributes.integer("kv_head_count") == 0
+                          ? attributes.integer("num_heads")
+                          : attributes.integer("kv_head_count"),
+                      attributes.integer("head_dim")};
+  const bool is_sane = rows.heads >= 1 && rows.kv_heads >= 1 && rows.head_dim >= 1 &&
+                       rows.heads <= 65536 && rows.head_dim <= 65536;
+  if (is_sane && rows.heads % rows.kv_heads == 0) return rows;
+  return fail::invalid(
+      "Attributes num_heads = {}, kv_head_count = {}, head_dim = {} must be "
+      "1 to 65536, and the heads a multiple of the key heads.",
+      rows.heads, rows.kv_heads, rows.head_dim);
+}
+
+Result<std::vector<TensorType>> infer_multi_head(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
+  const int64_t window = context.attributes.integer("window_size");
+  if (window < 0) return fail::invalid("Attribute 'window_size' is {}; it is negative.", window);
+  constexpr std::string_view kPorts[] = {"q", "k", "v"};
+  for (size_t i = 0; i < 3; ++i) {
+    const TensorType& type = *context.inputs[i];
+    const int64_t heads = i == 0 ? rows.heads : rows.kv_heads;
+    QUERN_TRY(expect_float(kPorts[i], type));
+    QUERN_TRY(expect_dtype(kPorts[i], type, {context.inputs[0]->dtype}));
+    QUERN_TRY(expect_rank(kPorts[i], type, 2));
+    QUERN_TRY(expect_dim(kPorts[i], type, 1, Dim::constant(heads * rows.head_dim),
+                         "heads times head_dim"));
+  }
+  QUERN_TRY(expect_dim("v", *context.inputs[2], 0, context.inputs[1]->dims[0], "that of 'k'"));
+  return std::vector<TensorType>{*context.inputs[0]};
+}
+
+Result<void> run_multi_head(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
+  const int64_t d = rows.head_dim;
+  const HeadStrides q{0, d, rows.heads * d};
+  const HeadStrides kv{0, d, rows.kv_heads * d};
+  const AttentionShape shape{1,
+                             rows.heads,
+                             rows.kv_heads,
+                             context.inputs[0].shape[0],
+                             context.inputs[1].shape[0],
+                             d,
+                             d,
+                             q,
+                             kv,
+                             kv,
+                             q};
+  const int64_t window = context.attributes.integer("window_size");
+  const AttentionRule rule{.is_causal = context.attributes.flag("causal") || window > 0,
+                           .window = window,
+                           .slope = context.attributes.number("alibi_slope")};
+  return run_attention(context, shape, rule, TensorView{});
+}
+
+}  // namespace
+
+void register_attention_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  const std::string meaning =
+      "out = softmax(q k^T * scale + mask) v of each head of q [B, H, Tq, D], k [B, KV, Tk, D], "
+      "v [B, KV, Tk, Dv]; the mask [.., Tq, Tk] is added and broadcasts over batch and heads. A "
+      "causal row i stands at key Tk - Tq + i. Masked keys are skipped, -infinity counts as "
+      "masked, and a row without a visible key gives zeros. Keys fold in chunks of 64 in 512. ";
+  const std::vector<PortDef> inputs = {port("q"), port("k"), port("v"), optional_port("mask")};
+  const AttributeDef causal = flag("causal", false, "Hides the keys after a query.");
+  const AttributeDef scale = number("scale", 0.0, "Times the dot product; 0: 1 / sqrt(D).");
+  const auto add = [&](std::string id, std::string doc, std::vector<AttributeDef> attributes,
+                       OpDef::Infer infer, OpDef::Kernel kernel) {
+    registry.add({.id = std::move(id),
+                  .doc = meaning + doc,
+                  .inputs = inputs,
+                  .outputs = {port("out")},
+                  .attributes = std::move(attributes),
+                  .infer = infer,
+                  .reference = kernel});
+  };
+  add("attention.sdpa", "KV equals H.", {causal, scale}, infer_attention<KvHeads::kSame>,
+      run_heads);
+  add("attention.gqa", "Query head h uses key head h / (H / KV).", {causal, scale},
+      infer_attention<KvHeads::kDivisor>, run_heads);
+  add("attention.mqa", "KV is 1.", {causal, scale}, infer_attention<KvHeads::kOne>, run_heads);
+  add("attention.flash_attention", "KV equals H; block_size does not change the order.",
+      {integer("block_size", 64, "A hint to kernels."), causal, scale}, infer_flash, run_heads);
+  add("attention.sliding_window",
+      "Always causal; a key is visible if query - key < window. H is a multiple of KV.",
+      {integer("window", 512, "Keys that a query sees, itself included."), scale},
+      infer_sliding_window, run_sliding_window);
+  registry.add(
+      {.id = "attention.multi_head_attention",
+       .doc = "attention.gqa of rows that hold their heads side by side: q [T, H * D], "
+              "k and v [T, KV * D]. window_size > 0 implies causal. alibi_slope times "
+              "(key - query) is added to every score.",
+       .inputs = {port("q"), port("k"), port("v")},
+       .outputs = {port("out")},
+       .attributes = {integer("num_heads", kRequired, "H."), integer("head_dim", kRequired, "D."),
+                      causal, integer("window_size", 0, "Visible keys; 0: all."),
+                      number("alibi_slope", 0.0, "One slope for all heads; 0: none."),
+                      integer("kv_head_count", 0, "KV; 0: H.")},
+       .infer = infer_multi_head,
+       .reference = run_multi_head});
+}
+
+}  // namespace quern

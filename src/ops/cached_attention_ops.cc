@@ -1,0 +1,267 @@
+// The key-value cache: appending rows, and attention over what a sequence holds.
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/attention_core.h"
+#include "ops/cached_rows.h"
+#include "ops/float_rows.h"
+#include "ops/kv_state.h"
+#include "ops/op_parts.h"
+#include "ops/quant_dynamic.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+#include "tensor/block_format.h"
+
+namespace quern {
+namespace {
+
+using namespace type_rules;
+
+// What a state of kind "kv" declares.
+struct KvDims {
+  int64_t layers, heads, key_dim, value_dim;
+  DType key_type;
+};
+
+Result<int64_t> kv_extent(const StateDecl& state, std::string_view name) {
+  const AttributeValue* value = state.attributes.find(name);
+  const auto* extent = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+  if (extent != nullptr && *extent >= 1) return *extent;
+  return fail::invalid("State '{}' needs the integer attribute '{}' of 1 or more.", state.name,
+                       name);
+}
+
+// A cache type that keys can be multiplied in: floats, or blocks of 32.
+Result<DType> key_type_of(const StateDecl& state) {
+  const AttributeValue* value = state.attributes.find("key_type");
+  const auto* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto dtype = name == nullptr ? std::nullopt : find_dtype(*name);
+  if (dtype && is_float(*dtype) && *dtype != DType::kF64) return *dtype;
+  const BlockFormat* format = dtype ? find_block_format(*dtype) : nullptr;
+  if (format != nullptr && format->block_size == 32) return *dtype;
+  return fail::invalid(
+      "State '{}' has the key_type {}; it must be a float up to f32 or a format "
+      "of 32-element blocks.",
+      state.name, name == nullptr ? "(none)" : *name);
+}
+
+Result<KvDims> find_kv(const InferContext& context) {
+  const std::string& name = context.attributes.text("state");
+  const auto state = std::ranges::find(context.states, name, &StateDecl::name);
+  if (state == context.states.end() || state->kind != "kv") {
+    return fail::invalid(
+        "Attribute 'state' is '{}'; the graph declares no state of kind 'kv' "
+        "with that name.",
+        name);
+  }
+  KvDims dims{};
+  QUERN_ASSIGN_OR_RETURN(dims.layers, kv_extent(*state, "layers"));
+  QUERN_ASSIGN_OR_RETURN(dims.heads, kv_extent(*state, "heads"));
+  QUERN_ASSIGN_OR_RETURN(dims.key_dim, kv_extent(*state, "key_dim"));
+  QUERN_ASSIGN_OR_RETURN(dims.value_dim, kv_extent(*state, "value_dim"));
+  QUERN_ASSIGN_OR_RETURN(dims.key_type, key_type_of(*state));
+  const int64_t layer = context.attributes.integer("layer");
+  if (layer < 0 || layer >= dims.layers) {
+    return fail::invalid("Attribute 'layer' is {}; state '{}' has {} layers.", layer, name,
+                         dims.layers);
+  }
+  return dims;
+}
+
+// A float up to f32, [T, heads, dim].
+Result<void> check_rows(std::string_view port, const TensorType& type) {
+  QUERN_TRY(expect_dtype(port, type, {DType::kF32, DType::kF16, DType::kBF16}));
+  return expect_rank(port, type, 3);
+}
+
+// positions and sequences: i32 with an entry for each token.
+Result<void> check_places(const InferContext& context, size_t first, const Dim& tokens) {
+  constexpr std::string_view kPorts[] = {"positions", "sequences"};
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorType& type = *context.inputs[first + i];
+    QUERN_TRY(expect_dtype(kPorts[i], type, {DType::kI32}));
+    QUERN_TRY(expect_rank(kPorts[i], type, 1));
+    QUERN_TRY(expect_dim(kPorts[i], type, 0, tokens, "the number of tokens"));
+  }
+  return {};
+}
+
+Result<std::vector<TensorType>> infer_append(const InferContext& context) {
+  const TensorType& k = *context.inputs[0];
+  const TensorType& v = *context.inputs[1];
+  QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
+  QUERN_TRY(check_rows("k", k));
+  QUERN_TRY(check_rows("v", v));
+  QUERN_TRY(expect_dim("v", v, 0, k.dims[0], "the tokens of 'k'"));
+  QUERN_TRY(expect_dim("k", k, 1, Dim::constant(dims.heads), "the heads of the cache"));
+  QUERN_TRY(expect_dim("v", v, 1, Dim::constant(dims.heads), "the heads of the cache"));
+  QUERN_TRY(expect_dim("k", k, 2, Dim::constant(dims.key_dim), "the key_dim of the cache"));
+  QUERN_TRY(expect_dim("v", v, 2, Dim::constant(dims.value_dim), "the value_dim of the cache"));
+  QUERN_TRY(check_places(context, 2, k.dims[0]));
+  return std::vector<TensorType>{};
+}
+
+Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
+  const TensorType& q = *context.inputs[0];
+  QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
+  QUERN_TRY(check_rows("q", q));
+  QUERN_TRY(expect_dim("q", q, 2, Dim::constant(dims.key_dim), "the key_dim of the cache"));
+  QUERN_ASSIGN_OR_RETURN(const int64_t heads, constant_dim("q", q, 1));
+  if (heads % dims.heads != 0) {
+    return fail::invalid("Port 'q' has {} heads, which is not a multiple of the {} of the cache.",
+                         heads, dims.heads);
+  }
+  QUERN_TRY(check_places(context, 1, q.dims[0]));
+  QUERN_TRY(expect_vector("sinks", context.inputs[3], q.dims[1], "the heads of 'q'"));
+  QUERN_TRY(expect_no_wider("sinks", context.inputs[3], q));
+  const int64_t bits = context.attributes.integer("query_bits");
+  if (bits != 8 && bits != 16) {
+    return fail::invalid("Attribute 'query_bits' is {}; it must be 8 or 16.", bits);
+  }
+  const int64_t window = context.attributes.integer("window");
+  if (window < 0) return fail::invalid("Attribute 'window' is {}; it is negative.", window);
+  const double soft_cap = context.attributes.number("soft_cap");
+  if (!(soft_cap >= 0.0)) {
+    return fail::invalid("Attribute 'soft_cap' is {}; it must be 0 or more.", soft_cap);
+  }
+  return std::vector<TensorType>{
+      {.dtype = q.dtype, .dims = {q.dims[0], q.dims[1], Dim::constant(dims.value_dim)}}};
+}
+
+// The bound state and the place of each token.
+struct Places {
+  KvState* kv;
+  int64_t layer;
+  const int32_t* positions;
+  const int32_t* sequences;
+};
+
+// Every token must name a known sequence and a position that it has room for.
+Result<Places> find_places(const KernelContext& context, size_t first) {
+  const std::string& name = context.attributes.text("state");
+  if (context.kv == nullptr) {
+    return fail::precondition("State '{}' is not bound to a key-value store.", name);
+  }
+  const Places places{context.kv, context.attributes.integer("layer"),
+                      context.inputs[first].as<const int32_t>(),
+                      context.inputs[first + 1].as<const int32_t>()};
+  for (int64_t t = 0; t < context.inputs[first].shape[0]; ++t) {
+    const int64_t capacity = places.kv->capacity(places.sequences[t]);
+    if (capacity < 0) {
+      return fail::not_found("Token {} belongs to sequence {}, which state '{}' does not hold.", t,
+                             places.sequences[t], name);
+    }
+    if (places.positions[t] >= 0 && places.positions[t] < capacity) continue;
+    return fail::out_of_range(
+        "Token {} has position {}; sequence {} of state '{}' has room for "
+        "{} rows.",
+        t, places.positions[t], places.sequences[t], name, capacity);
+  }
+  return places;
+}
+
+Result<void> run_append(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 2));
+  const TensorView& k = context.inputs[0];
+  const TensorView& v = context.inputs[1];
+  const int64_t heads = k.shape[1];
+  std::vector<float> key(static_cast<size_t>(k.shape[2]));
+  std::vector<float> value(static_cast<size_t>(v.shape[2]));
+  for (int64_t row = 0; row < k.shape.num_rows(); ++row) {
+    const int64_t t = row / heads;
+    load_row(k, row * k.shape[2], k.shape[2], key.data());
+    load_row(v, row * v.shape[2], v.shape[2], value.data());
+    places.kv->write(places.layer, places.sequences[t], row % heads, places.positions[t], key,
+                     value);
+  }
+  return {};
+}
+
+// Attributes of attention.cached as the type computed in.
+struct CachedRule {
+  float scale;
+  float soft_cap;
+  int64_t window;
+  int32_t query_limit;  // of the integers, where keys are quantised
+
+  CachedRule(const Attributes& attributes, int64_t head_dim)
+      : scale(attention_scale<float>(attributes.number("scale"), head_dim)),
+        soft_cap(static_cast<float>(attributes.number("soft_cap"))),
+        window(attributes.integer("window")),
+        query_limit(dynamic_limit(attributes.integer("query_bits"))) {}
+
+  KeyRange visible(int64_t position) const {
+    const int64_t last = position + 1;
+    return {window == 0 ? 0 : std::max<int64_t>(0, last - window), last};
+  }
+};
+
+Result<void> run_cached(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 1));
+  const TensorView& q = context.inputs[0];
+  const TensorView& out = context.outputs[0];
+  const int64_t tokens = q.shape[0], heads = q.shape[1], head_dim = q.shape[2];
+  const CachedRule rule(context.attributes, head_dim);
+  const std::vector<float> sinks = load_all<float>(context.inputs[3]);
+  const int64_t group = heads / places.kv->num_heads();
+  std::vector<float> query(static_cast<size_t>(head_dim));
+  std::vector<float> result(static_cast<size_t>(out.shape[2]));
+  // Heads outside, so that the rows of one head are read once for all tokens of a sequence.
+  for (int64_t h = 0; h < heads; ++h) {
+    CachedRows rows(*places.kv, places.layer, h / group);
+    const float* sink = sinks.empty() ? nullptr : &sinks[static_cast<size_t>(h)];
+    for (int64_t t = 0; t < tokens; ++t) {
+      const KeyRange keys = rule.visible(places.positions[t]);
+      rows.load(places.sequences[t], keys.first, keys.last);
+      load_row(q, (t * heads + h) * head_dim, head_dim, query.data());
+      rows.set_query(query, rule.query_limit);
+      const auto score = [&](int64_t key) {
+        return finish_score(rows.dot(key), rule.scale, rule.soft_cap);
+      };
+      const auto value = [&](int64_t key) { return rows.value(key); };
+      attend<float>(keys, sink, score, value, result);
+      store_row(out, (t * heads + h) * out.shape[2], out.shape[2], result.data());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void register_cached_attention_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  const AttributeDef state = text("state", "kv", "Name of the state, of kind kv.");
+  const AttributeDef layer = integer("layer", kRequired, "Layer of the state.");
+  registry.add({.id = "kv.append",
+                .doc = "Writes row t of k [T, H, D] and v [T, H, Dv] at positions[t] of "
+                       "sequences[t], rounded or quantised to the types of the cache. An unknown "
+                       "sequence and a position outside its room are errors, and then nothing is "
+                       "written.",
+                .inputs = {port("k"), port("v"), port("positions"), port("sequences")},
+                .outputs = {},
+                .attributes = {state, layer},
+                .effect = Effect::kStateWrite,
+                .infer = infer_append,
+                .reference = run_append});
+  registry.add(
+      {.id = "attention.cached",
+       .doc = "Row t of q [T, Hq, D] attends to the keys 0 .. positions[t] of sequences[t] (those "
+              "with position - key < window, if there is a window). Query head h uses key head "
+              "h / (Hq / H). score = dot * scale, then soft_cap * tanh(score / soft_cap). Keys "
+              "fold in chunks of 64 in 512; a sink joins last as the state (sink, 1, 0). With "
+              "float keys the dot is blocked(256); with quantised keys q is quantised as by "
+              "quant.dynamic in blocks of 32 and the integer terms of the key's format fold.",
+       .inputs = {port("q"), port("positions"), port("sequences"), optional_port("sinks")},
+       .outputs = {port("out")},
+       .attributes = {state, layer, number("scale", 0.0, "Times the dot; 0: 1 / sqrt(D)."),
+                      integer("window", 0, "Visible keys; 0: all."),
+                      number("soft_cap", 0.0, "0: none."),
+                      integer("query_bits", 8, "Integers of q for quantised keys: 8 or 16.")},
+       .effect = Effect::kStateRead,
+       .infer = infer_cached,
+       .reference = run_cached});
+}
+
+}  // namespace quern

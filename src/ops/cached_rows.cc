@@ -1,0 +1,68 @@
+// Reads rows of a cache and multiplies queries with them.
+#include "ops/cached_rows.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "ops/blocked.h"
+#include "ops/quant_dynamic.h"
+
+namespace quern {
+
+CachedRows::CachedRows(const KvState& kv, int64_t layer, int64_t head)
+    : kv_(kv),
+      layer_(layer),
+      head_(head),
+      format_(find_block_format(kv.key_type())),
+      padded_dim_(round_up(kv.key_dim(), format_ == nullptr ? 1 : format_->block_size)) {}
+
+void CachedRows::load(int64_t sequence, int64_t first, int64_t last) {
+  const bool can_extend = sequence == sequence_ && first >= first_ && first <= last_;
+  if (!can_extend) {
+    sequence_ = sequence;
+    first_ = first;
+    last_ = first;
+    keys_.clear();
+    key_blocks_.clear();
+    values_.clear();
+  }
+  for (; last_ < last; ++last_) append_row(last_);
+}
+
+void CachedRows::append_row(int64_t position) {
+  if (format_ == nullptr) {
+    keys_.resize(keys_.size() + static_cast<size_t>(kv_.key_dim()));
+    kv_.read_key(layer_, sequence_, head_, position,
+                 std::span(keys_).last(static_cast<size_t>(kv_.key_dim())));
+  } else {
+    DecodedRow& row = key_blocks_.emplace_back(*format_);
+    row.decode(kv_.key_blocks(layer_, sequence_, head_, position).data(), padded_dim_);
+  }
+  values_.resize(values_.size() + static_cast<size_t>(kv_.value_dim()));
+  kv_.read_value(layer_, sequence_, head_, position,
+                 std::span(values_).last(static_cast<size_t>(kv_.value_dim())));
+}
+
+void CachedRows::set_query(std::span<const float> query, int32_t limit) {
+  query_.assign(query.begin(), query.end());
+  if (format_ == nullptr) return;
+  query_.resize(static_cast<size_t>(padded_dim_), 0.0f);
+  query_integers_.resize(query_.size());
+  query_scales_.resize(static_cast<size_t>(padded_dim_ / format_->activation_block));
+  quantize_dynamic(query_, format_->activation_block, limit, query_integers_, query_scales_);
+  quantized_query_.assign<int32_t>(query_integers_, limit, query_scales_);
+}
+
+float CachedRows::dot(int64_t key) const {
+  const auto index = static_cast<size_t>(key - first_);
+  if (format_ != nullptr) return integer_dot(key_blocks_[index], quantized_query_);
+  const float* row = keys_.data() + index * query_.size();
+  return blocked_sum<float>(static_cast<int64_t>(query_.size()),
+                            [&](int64_t d) { return query_[static_cast<size_t>(d)] * row[d]; });
+}
+
+const float* CachedRows::value(int64_t key) const {
+  return values_.data() + (key - first_) * kv_.value_dim();
+}
+
+}  // namespace quern
