@@ -43,4 +43,25 @@ QUERN_SIMD_FN DoubleWord<V> two_product(V a, V b) {
   return {product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
 }
 
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> multiply_words(DoubleWord<V> a, DoubleWord<V> b) {
+  const auto p = two_product(a.high, b.high);
+  return fast_two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
+}
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> divide_words(DoubleWord<V> a, DoubleWord<V> b) {
+  const V q = a.high / b.high;
+  const auto p = two_product(q, b.high);
+  const V rest = ((a.high - p.high) - p.low) + (a.low - q * b.low);
+  return fast_two_sum(q, rest / b.high);
+}
+
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> sqrt_word(DoubleWord<V> a) {
+  const V root = sqrt(a.high);
+  const auto square = two_product(root, root);
+  const V rest = ((a.high - square.high) - square.low) + a.low;
+  return fast_two_sum(root, select(a.high > 0, rest / (root + root), V{}));
+}
+
 }  // namespace quern::simd

@@ -113,4 +113,25 @@ QUERN_SIMD_FN V strict_exp2(V x) {
   return scale(exp2_minus_1(limited - k.value, V{}) + 1, k.n);
 }
 
+// (expm1(r) - r) / r^2 for |r| <= ln(2) / 2, good to the relative error of expm1 itself.
+template <class V>
+QUERN_SIMD_FN V expm1_tail(V r) {
+  if constexpr (kIsF32<V>) {
+    return horner(r, 0x1p-1f, 0x1.555554p-3f, 0x1.5554fp-5f, 0x1.111306p-7f, 0x1.6d436ep-10f,
+                  0x1.9e0c14p-13f);
+  } else {
+    return exp_tail(r);
+  }
+}
+
+// x = n ln 2 + r, p = expm1(r): 2^n p + (2^n - 1), at half scale so that 2^n stays finite.
+template <class V>
+QUERN_SIMD_FN V strict_expm1(V x) {
+  const auto e = exp_reduce(at_least(at_most(x, kExpHighest<V>), kIsF32<V> ? -20 : -40));
+  const V p = e.r + ((e.r * e.r) * expm1_tail(e.r) + e.low);
+  const V half_unit = power_of_two<V>(e.n - 1);
+  const V y = (half_unit * p + (half_unit - static_cast<ElemOf<V>>(0.5))) * 2;
+  return select(abs(x) < (kIsF32<V> ? 0x1p-30f : 0x1p-60), x, y);
+}
+
 }  // namespace quern::simd

@@ -1,7 +1,7 @@
-// log and the reduction x = 2^e * m, m in [sqrt(1/2), sqrt(2)), that log2, log10, log1p reuse.
+// log, log1p and the reduction x = 2^e * m, m in [sqrt(1/2), sqrt(2)), that all logarithms share.
 #pragma once
 
-#include "ops/math/simd.h"
+#include "ops/math/double_word-inl.h"
 
 namespace quern::simd {
 
@@ -62,6 +62,24 @@ template <class V>
 QUERN_SIMD_FN V strict_log(V x) {
   const auto reduced = log_reduce(x);
   return log_special(x, log_of_reduced(reduced.f, reduced.e, V{}));
+}
+
+// log(1 + x + low), low far below x or 0.
+template <class V>
+QUERN_SIMD_FN V log1p_of(V x, V low) {
+  const auto u = two_sum(splat<V>(1), x);
+  const auto reduced = log_reduce(u.high);
+  const V correction = (u.low + low) / u.high;
+  // Without scaling, x itself is the better f.
+  const auto near = reduced.e == 0;
+  const V y =
+      log_of_reduced(select(near, x, reduced.f), reduced.e, select(near, low / u.high, correction));
+  return select(x == 0, x, log_special(u.high, y));
+}
+
+template <class V>
+QUERN_SIMD_FN V strict_log1p(V x) {
+  return log1p_of(x, V{});
 }
 
 }  // namespace quern::simd

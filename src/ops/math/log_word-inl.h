@@ -7,19 +7,6 @@
 
 namespace quern::simd {
 
-template <class V>
-QUERN_SIMD_FN DoubleWord<V> multiply_words(DoubleWord<V> a, DoubleWord<V> b) {
-  const auto p = two_product(a.high, b.high);
-  return fast_two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
-}
-template <class V>
-QUERN_SIMD_FN DoubleWord<V> divide_words(DoubleWord<V> a, DoubleWord<V> b) {
-  const V q = a.high / b.high;
-  const auto p = two_product(q, b.high);
-  const V rest = ((a.high - p.high) - p.low) + (a.low - q * b.low);
-  return fast_two_sum(q, rest / b.high);
-}
-
 // log(1 + f + c), f in [sqrt(1/2) - 1, sqrt(2) - 1], c a correction far below f + 1.
 // With s = f / (2 + f): 2 s + s^3 (2/3 + z P(z)), z = s^2; all but P in double words.
 template <class V>
@@ -57,6 +44,41 @@ QUERN_SIMD_FN DoubleWord<V> log2_word(V x) {
   const auto mantissa = multiply_words(log_word(reduced.f, V{}), scale);
   const auto sum = two_sum(reduced.e, mantissa.high);
   return fast_two_sum(sum.high, sum.low + mantissa.low);
+}
+
+template <class V>
+QUERN_SIMD_FN V strict_log2(V x) {
+  return log_special(x, log2_word(x).high);
+}
+
+// e log10(2) + log(m) log10(e); the first part of log10(2) is short enough for an exact product.
+template <class V>
+QUERN_SIMD_FN V strict_log10(V x) {
+  constexpr ElemOf<V> kLog10e = kIsF32<V> ? 0x1.bcb7b2p-2 : 0x1.bcb7b1526e50ep-2;
+  constexpr ElemOf<V> kLog10eLow = kIsF32<V> ? -0x1.5b235ep-27 : 0x1.95355baaafad3p-57;
+  constexpr ElemOf<V> kLog10Of2 = kIsF32<V> ? 0x1.344p-2 : 0x1.34413509f7p-2;
+  constexpr ElemOf<V> kLog10Of2Low = kIsF32<V> ? 0x1.3509f8p-18 : 0x1.3fde623e2566bp-43;
+  const auto reduced = log_reduce(x);
+  const DoubleWord<V> scale = {splat<V>(kLog10e), splat<V>(kLog10eLow)};
+  const auto mantissa = multiply_words(log_word(reduced.f, V{}), scale);
+  const auto sum = two_sum(reduced.e * kLog10Of2, mantissa.high);
+  return log_special(x, sum.high + (sum.low + (mantissa.low + reduced.e * kLog10Of2Low)));
+}
+
+// log(1 + u) as a double word for u >= 0, with its relative error also where u is small.
+template <class V>
+QUERN_SIMD_FN DoubleWord<V> log1p_word(DoubleWord<V> u) {
+  constexpr ElemOf<V> kLn2High = kIsF32<V> ? 0x1.62e4p-1 : 0x1.62e42fefa38p-1;
+  constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c7673p-45;
+  auto w = two_sum(splat<V>(1), u.high);
+  w = fast_two_sum(w.high, w.low + u.low);
+  const auto reduced = log_reduce(w.high);
+  const auto near = reduced.e == 0;
+  const V unit = from_bits<V>(bits_of(splat<V>(1)) - (bits_of(w.high) - bits_of(reduced.f + 1)));
+  const auto mantissa =
+      log_word(select(near, u.high, reduced.f), select(near, u.low, w.low * unit));
+  const auto sum = two_sum(reduced.e * kLn2High, mantissa.high);
+  return fast_two_sum(sum.high, sum.low + (mantissa.low + reduced.e * kLn2Low));
 }
 
 }  // namespace quern::simd

@@ -24,11 +24,4 @@ namespace quern {
 #undef QUERN_UNARY
 #undef QUERN_BINARY
 
-float strict_erf(float x) {
-  return simd::strict_erf<float>(x);
-}
-float strict_gelu(float x) {
-  return simd::strict_gelu<float>(x);
-}
-
 }  // namespace quern

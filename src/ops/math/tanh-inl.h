@@ -1,8 +1,9 @@
-// tanh, sigmoid and silu on the shared exp.
+// tanh, sigmoid, silu and softplus on the shared exp.
 #pragma once
 
 #include "ops/math/double_word-inl.h"
 #include "ops/math/exp-inl.h"
+#include "ops/math/log-inl.h"
 
 namespace quern::simd {
 
@@ -74,6 +75,15 @@ QUERN_SIMD_FN V strict_silu(V x) {
   const V q = a / e.d.high;
   const V m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), -e.n);
   return select(x < 0, -m, x - m);
+}
+
+// log(1 + exp(-|x|)) + max(x, 0), the exponential with its rounding error.
+template <class V>
+QUERN_SIMD_FN V strict_softplus(V x) {
+  const auto e = exp_reduce(at_least(-abs(x), kExpLowest<V>));
+  const auto p = fast_two_sum(splat<V>(1), e.r + (e.r * e.r) * exp_tail(e.r));
+  const V l = log1p_of(scale(p.high, e.n), scale(p.low + e.low, e.n));
+  return l + select(x > 0, x, V{});
 }
 
 }  // namespace quern::simd

@@ -1,4 +1,5 @@
-// sin and cos over the whole range: reduction by pi/2 to a double word, then one polynomial each.
+// sin, cos and tan over the whole range: reduction by pi/2 to a double word, then one polynomial
+// each.
 #pragma once
 
 #include "ops/math/double_word-inl.h"
@@ -48,22 +49,21 @@ QUERN_SIMD_FN TrigReduced<V> trig_reduce(V x) {
   return r;
 }
 
+// sin(r + low) and cos(r + low) as double words (the low parts are for tan).
 template <class V>
-QUERN_SIMD_FN V sin_polynomial(V r, V low) {
+QUERN_SIMD_FN DoubleWord<V> sin_word(V r, V low) {
   const V z = r * r;
+  V tail;
   if constexpr (kIsF32<V>) {
-    return r +
-           (r * z * horner(z, -0x1.555556p-3f, 0x1.111164p-7f, -0x1.a0485ep-13f, 0x1.77de1p-19f) +
-            low);
+    tail = horner(z, -0x1.555556p-3f, 0x1.111164p-7f, -0x1.a0485ep-13f, 0x1.77de1p-19f);
   } else {
-    return r + (r * z *
-                    horner(z, -0x1.5555555555548p-3, 0x1.111111110f75dp-7, -0x1.a01a019bf222ep-13,
-                           0x1.71de355f05599p-19, -0x1.ae5e5471f5503p-26, 0x1.5d8e3511cdcf2p-33) +
-                low);
+    tail = horner(z, -0x1.5555555555548p-3, 0x1.111111110f75dp-7, -0x1.a01a019bf222ep-13,
+                  0x1.71de355f05599p-19, -0x1.ae5e5471f5503p-26, 0x1.5d8e3511cdcf2p-33);
   }
+  return fast_two_sum(r, r * z * tail + low);
 }
 template <class V>
-QUERN_SIMD_FN V cos_polynomial(V r, V low) {
+QUERN_SIMD_FN DoubleWord<V> cos_word(V r, V low) {
   const V z = r * r;
   const V half = z * static_cast<ElemOf<V>>(0.5);
   const V one = splat<V>(1);
@@ -75,7 +75,7 @@ QUERN_SIMD_FN V cos_polynomial(V r, V low) {
     tail = horner(z, 0x1.555555555554bp-5, -0x1.6c16c16c15016p-10, 0x1.a01a019c8f3eep-16,
                   -0x1.27e4f7f19d4b2p-22, 0x1.1ee9dbd0d86a6p-29, -0x1.8fa681e38524p-37);
   }
-  return w + (((one - w) - half) + (z * z * tail - r * low));
+  return fast_two_sum(w, ((one - w) - half) + (z * z * tail - r * low));
 }
 
 // sin(|x| + turn * pi/2) with its sign changed by `sign`; NaN for infinities.
@@ -84,8 +84,8 @@ QUERN_SIMD_FN V sine_from(V x, UintElem<V> turn, UintOf<V> sign) {
   const V a = abs(x);
   const auto r = trig_reduce(a);
   const UintOf<V> quadrant = r.quadrant + turn;
-  const V s = sin_polynomial(r.high, r.low);
-  const V c = cos_polynomial(r.high, r.low);
+  const V s = sin_word(r.high, r.low).high;
+  const V c = cos_word(r.high, r.low).high;
   const V y = select((quadrant & 1) != 0, c, s);
   const UintOf<V> half_turn = (quadrant & 2) << (kIsF32<V> ? 30 : 62);
   const V inf = from_bits<V>(UintOf<V>{} + kInfBits<V>);
@@ -99,6 +99,22 @@ QUERN_SIMD_FN V strict_sin(V x) {
 template <class V>
 QUERN_SIMD_FN V strict_cos(V x) {
   return sine_from(x, 1, UintOf<V>{});
+}
+
+// sin / cos, or -cos / sin in odd quadrants, divided as double words.
+template <class V>
+QUERN_SIMD_FN V strict_tan(V x) {
+  const V a = abs(x);
+  const auto r = trig_reduce(a);
+  const auto s = sin_word(r.high, r.low);
+  const auto c = cos_word(r.high, r.low);
+  const auto odd = (r.quadrant & 1) != 0;
+  const DoubleWord<V> top = {select(odd, c.high, s.high), select(odd, c.low, s.low)};
+  const DoubleWord<V> bottom = {select(odd, s.high, c.high), select(odd, s.low, c.low)};
+  const V y = flip_sign(divide_words(top, bottom).high, r.quadrant << (kIsF32<V> ? 31 : 63));
+  const V inf = from_bits<V>(UintOf<V>{} + kInfBits<V>);
+  const V near = select(a < (kIsF32<V> ? 0x1p-13f : 0x1p-28), a, y);
+  return select(a < inf, flip_sign(near, sign_of(x)), x - x);
 }
 
 }  // namespace quern::simd
