@@ -1,0 +1,276 @@
+// Attention over tensors: the order of the definition, and its rules. Values of an independent
+// oracle come from the suite op_cases.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ops/attention_core.h"
+#include "support/bit_equal.h"
+#include "support/op_runner.h"
+
+namespace quern::test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::vector<float> normals(size_t n, unsigned seed, float spread = 1.0f) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, spread);
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+// The definition spelt out: scores of all keys first, then states of 64 keys, then of 512.
+struct PlainState {
+  bool empty = true;
+  float m = 0, l = 0;
+  std::vector<float> o;
+};
+
+PlainState plain_join(const PlainState& a, const PlainState& b) {
+  if (a.empty) return b;
+  if (b.empty) return a;
+  PlainState r{false, strict_max(a.m, b.m), 0, std::vector<float>(a.o.size())};
+  const float fa = strict_exp(a.m - r.m), fb = strict_exp(b.m - r.m);
+  const float la = a.l * fa, lb = b.l * fb;
+  r.l = la + lb;
+  for (size_t d = 0; d < r.o.size(); ++d) {
+    const float oa = a.o[d] * fa, ob = b.o[d] * fb;
+    r.o[d] = oa + ob;
+  }
+  return r;
+}
+
+PlainState plain_chunk(const std::vector<float>& scores, const std::vector<float>& values,
+                       size_t dim, size_t begin) {
+  PlainState state;
+  const size_t end = std::min(begin + 64, scores.size());
+  for (size_t key = begin; key < end; ++key) {
+    if (scores[key] == -kInf) continue;
+    state.m = state.empty ? scores[key] : strict_max(state.m, scores[key]);
+    state.empty = false;
+  }
+  if (state.empty) return state;
+  float lanes[32] = {};
+  state.o.assign(dim, 0.0f);
+  for (size_t key = begin; key < end; ++key) {
+    if (scores[key] == -kInf) continue;
+    const float p = strict_exp(scores[key] - state.m);
+    lanes[key % 32] += p;
+    for (size_t d = 0; d < dim; ++d) {
+      const float term = p * values[key * dim + d];
+      state.o[d] += term;
+    }
+  }
+  for (int half = 16; half > 0; half /= 2) {
+    for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
+  }
+  state.l = lanes[0];
+  return state;
+}
+
+std::vector<float> plain_attention(const std::vector<float>& scores,
+                                   const std::vector<float>& values, size_t dim,
+                                   const float* sink = nullptr) {
+  PlainState total;
+  for (size_t outer = 0; outer < scores.size(); outer += 512) {
+    PlainState chunk;
+    for (size_t inner = outer; inner < std::min(outer + 512, scores.size()); inner += 64) {
+      chunk = plain_join(chunk, plain_chunk(scores, values, dim, inner));
+    }
+    total = plain_join(total, chunk);
+  }
+  if (sink != nullptr) total = plain_join(total, {false, *sink, 1, std::vector<float>(dim)});
+  std::vector<float> out(dim, 0.0f);
+  if (total.empty) return out;
+  for (size_t d = 0; d < dim; ++d) out[d] = total.o[d] / total.l;
+  return out;
+}
+
+std::vector<float> core_attention(const std::vector<float>& scores,
+                                  const std::vector<float>& values, size_t dim, KeyRange keys,
+                                  const float* sink = nullptr) {
+  std::vector<float> out(dim);
+  attend<float>(
+      keys, sink, [&](int64_t key) { return scores[static_cast<size_t>(key)]; },
+      [&](int64_t key) { return values.data() + static_cast<size_t>(key) * dim; }, std::span(out));
+  return out;
+}
+
+TEST(AttentionCore, FollowsTheDefinitionAtEveryLength) {
+  constexpr size_t kDim = 5;
+  for (const size_t n : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 511, 512, 513, 1100}) {
+    auto scores = normals(n, 1 + static_cast<unsigned>(n), 3.0f);
+    const auto values = normals(n * kDim, 99);
+    for (size_t key = 3; key < n; key += 7) scores[key] = -kInf;
+    const KeyRange keys{0, static_cast<int64_t>(n)};
+    EXPECT_TRUE(all_same_bits(core_attention(scores, values, kDim, keys),
+                              plain_attention(scores, values, kDim)))
+        << n;
+    const float sink = 1.5f;
+    EXPECT_TRUE(all_same_bits(core_attention(scores, values, kDim, keys, &sink),
+                              plain_attention(scores, values, kDim, &sink)))
+        << n;
+  }
+}
+
+TEST(AttentionCore, KeysOutsideTheRangeAreMaskedKeys) {
+  constexpr size_t kDim = 3, kN = 900;
+  const auto scores = normals(kN, 5, 2.0f);
+  const auto values = normals(kN * kDim, 6);
+  for (const auto& [first, last] : std::vector<std::pair<int64_t, int64_t>>{{0, 900},
+                                                                            {1, 900},
+                                                                            {63, 64},
+                                                                            {64, 65},
+                                                                            {100, 700},
+                                                                            {511, 513},
+                                                                            {512, 900},
+                                                                            {899, 900}}) {
+    auto masked = scores;
+    for (size_t key = 0; key < kN; ++key) {
+      const auto k = static_cast<int64_t>(key);
+      if (k < first || k >= last) masked[key] = -kInf;
+    }
+    EXPECT_TRUE(all_same_bits(core_attention(scores, values, kDim, {first, last}),
+                              plain_attention(masked, values, kDim)))
+        << first << " " << last;
+  }
+}
+
+TEST(AttentionCore, NoVisibleKeyGivesZerosAlsoWithASink) {
+  const std::vector<float> scores(3, -kInf), values = normals(6, 7);
+  const float sink = 0.5f;
+  const std::vector<float> zeros(2, 0.0f);
+  EXPECT_TRUE(all_same_bits(core_attention(scores, values, 2, {0, 3}), zeros));
+  EXPECT_TRUE(all_same_bits(core_attention(scores, values, 2, {0, 0}), zeros));
+  EXPECT_TRUE(all_same_bits(core_attention(scores, values, 2, {0, 3}, &sink), zeros));
+}
+
+TEST(AttentionCore, MaskedValuesMayBeAnything) {
+  // A masked key is skipped: 0 * NaN does not reach the result.
+  const std::vector<float> scores = {1.0f, -kInf, 1.0f};
+  const std::vector<float> values = {2.0f, std::nanf(""), 4.0f};
+  EXPECT_EQ(core_attention(scores, values, 1, {0, 3}), std::vector<float>{3.0f});
+}
+
+TEST(AttentionCore, NanScoresSpread) {
+  const std::vector<float> scores = {1.0f, std::nanf(""), 1.0f}, values = {2.0f, 3.0f, 4.0f};
+  EXPECT_TRUE(std::isnan(core_attention(scores, values, 1, {0, 3})[0]));
+}
+
+TEST(Gqa, EqualsSdpaWithRepeatedKeyHeads) {
+  const int64_t t = 70, d = 6;
+  const auto q = normals(static_cast<size_t>(4 * t * d), 11);
+  const auto k = normals(static_cast<size_t>(2 * t * d), 12);
+  const auto v = normals(static_cast<size_t>(2 * t * d), 13);
+  const auto repeat = [&](const std::vector<float>& x) {
+    std::vector<float> out;
+    const auto head = static_cast<long>(t * d);
+    for (const long h : {0, 0, 1, 1})
+      out.insert(out.end(), x.begin() + h * head, x.begin() + (h + 1) * head);
+    return out;
+  };
+  const Attributes causal = {{"causal", true}};
+  const Tensor grouped = run_one(
+      "attention.gqa", {f32({1, 4, t, d}, q), f32({1, 2, t, d}, k), f32({1, 2, t, d}, v)}, causal);
+  const Tensor repeated = run_one(
+      "attention.sdpa",
+      {f32({1, 4, t, d}, q), f32({1, 4, t, d}, repeat(k)), f32({1, 4, t, d}, repeat(v))}, causal);
+  EXPECT_TRUE(all_same_bits(values_of<float>(grouped), values_of<float>(repeated)));
+}
+
+TEST(Sdpa, AnAdditiveMaskOfMinusInfinityIsTheCausalRule) {
+  const int64_t t = 67, d = 4;
+  const Tensor q = f32({2, 3, t, d}, normals(static_cast<size_t>(6 * t * d), 21));
+  const Tensor k = f32({2, 3, t, d}, normals(static_cast<size_t>(6 * t * d), 22));
+  const Tensor v = f32({2, 3, t, d}, normals(static_cast<size_t>(6 * t * d), 23));
+  std::vector<float> mask(static_cast<size_t>(t * t), 0.0f);
+  for (int64_t i = 0; i < t; ++i) {
+    for (int64_t j = i + 1; j < t; ++j) mask[static_cast<size_t>(i * t + j)] = -kInf;
+  }
+  const auto causal = values_of<float>(run_one("attention.sdpa", {q, k, v}, {{"causal", true}}));
+  EXPECT_TRUE(all_same_bits(
+      values_of<float>(run_one("attention.sdpa", {q, k, v, f32({t, t}, mask)})), causal));
+  EXPECT_TRUE(all_same_bits(
+      values_of<float>(run_one("attention.sdpa", {q, k, v, f32({1, 1, t, t}, mask)})), causal));
+}
+
+TEST(Sdpa, MasksBroadcastOverBatchAndHeads) {
+  const Tensor q = f32({2, 2, 1, 2}, normals(8, 31));
+  const Tensor k = f32({2, 2, 3, 2}, normals(24, 32));
+  const Tensor v = f32({2, 2, 3, 2}, normals(24, 33));
+  // One mask row for each head, and one for each sample.
+  const std::vector<float> rows = {0, -kInf, 1, -kInf, 0, 2};
+  const auto by_head = values_of<float>(run_one("attention.sdpa", {q, k, v, f32({2, 1, 3}, rows)}));
+  const auto by_sample =
+      values_of<float>(run_one("attention.sdpa", {q, k, v, f32({2, 1, 1, 3}, rows)}));
+  const auto row = [&](size_t first) {
+    const std::vector<float> one(rows.begin() + static_cast<long>(first),
+                                 rows.begin() + static_cast<long>(first + 3));
+    return values_of<float>(run_one("attention.sdpa", {q, k, v, f32({1, 3}, one)}));
+  };
+  const auto first = row(0), second = row(3);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(by_head[i], i / 2 % 2 == 0 ? first[i] : second[i]) << i;
+    EXPECT_EQ(by_sample[i], i < 4 ? first[i] : second[i]) << i;
+  }
+}
+
+TEST(Attention, MultiHeadOverRowsEqualsHeadsInFront) {
+  const int64_t t = 5, d = 2;
+  const auto q = normals(20, 41), k = normals(10, 42), v = normals(10, 43);
+  const auto rows = values_of<float>(run_one("attention.multi_head_attention",
+                                             {f32({t, 4}, q), f32({t, 2}, k), f32({t, 2}, v)},
+                                             {{"num_heads", int64_t{2}},
+                                              {"head_dim", d},
+                                              {"kv_head_count", int64_t{1}},
+                                              {"causal", true}}));
+  std::vector<float> by_head(20);
+  for (size_t i = 0; i < 20; ++i) by_head[(i / 2 % 2 * 5 + i / 4) * 2 + i % 2] = q[i];
+  const auto heads = values_of<float>(run_one(
+      "attention.mqa", {f32({1, 2, t, d}, by_head), f32({1, 1, t, d}, k), f32({1, 1, t, d}, v)},
+      {{"causal", true}}));
+  for (size_t i = 0; i < 20; ++i)
+    EXPECT_EQ(rows[i], heads[(i / 2 % 2 * 5 + i / 4) * 2 + i % 2]) << i;
+}
+
+TEST(Attention, NarrowFloatsComputeInF32) {
+  // One visible key: the output is its value, in the input's dtype.
+  const Tensor q = tensor_of<uint16_t>(DType::kF16, {1, 1, 1, 1}, {0x3c00});
+  const Tensor v = tensor_of<uint16_t>(DType::kF16, {1, 1, 1, 1}, {0x4248});
+  const Tensor out = run_one("attention.sdpa", {q, q, v});
+  EXPECT_EQ(out.dtype(), DType::kF16);
+  EXPECT_EQ(values_of<uint16_t>(out), std::vector<uint16_t>{0x4248});
+}
+
+TEST(Attention, RefusesWrongShapes) {
+  const auto of = [](const Shape& shape) {
+    return f32(shape, std::vector<float>(static_cast<size_t>(shape.num_elements())));
+  };
+  const Tensor x = of({1, 2, 3, 4});
+  EXPECT_TRUE(run_op("attention.sdpa", {x, x, x}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, of({1, 1, 3, 4}), of({1, 1, 3, 4})}));
+  EXPECT_FALSE(run_op("attention.mqa", {x, x, x}));
+  EXPECT_FALSE(run_op("attention.gqa", {of({1, 3, 3, 4}), x, x}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, of({1, 2, 3, 5}), x}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, x, of({1, 2, 4, 4})}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, of({2, 2, 3, 4}), of({2, 2, 3, 4})}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, x, x, of({3, 4})}));
+  EXPECT_FALSE(run_op("attention.sdpa", {x, x, x, of({3, 3, 3})}));
+  EXPECT_FALSE(run_op("attention.sliding_window", {x, x, x}, {{"window", int64_t{0}}}));
+  EXPECT_FALSE(run_op("attention.flash_attention", {x, x, x}, {{"block_size", int64_t{0}}}));
+}
+
+TEST(Attention, AcceptsTensorsWithoutRows) {
+  const Tensor q = f32({1, 1, 2, 2}, {1, 2, 3, 4}), empty = f32({1, 1, 0, 2}, {});
+  EXPECT_EQ(values_of<float>(run_one("attention.sdpa", {q, empty, empty})),
+            (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(run_one("attention.sdpa", {empty, q, q}).shape(), (Shape{1, 1, 0, 2}));
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,362 @@
+// kv.append and attention.cached: an independent oracle, and bits that must not depend on how the
+// tokens arrive.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "ops/cached_rows.h"
+#include "ops/quant_dynamic.h"
+#include "support/bit_equal.h"
+#include "support/golden.h"
+#include "support/memory_kv.h"
+#include "support/op_runner.h"
+
+namespace quern::test {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+std::vector<float> normals(size_t n, unsigned seed, float spread = 1.0f) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, spread);
+  std::vector<float> values(n);
+  for (float& v : values) v = normal(random);
+  return values;
+}
+
+Attributes with_layer(Attributes attributes = {}) {
+  attributes.set("layer", int64_t{0});
+  return attributes;
+}
+
+// Rows [first, first + count) of a tensor of f32.
+Tensor rows_of(const Tensor& x, int64_t first, int64_t count) {
+  const auto values = values_of<float>(x);
+  Shape shape = x.shape();
+  const int64_t size = shape.num_elements() / shape[0];
+  shape[0] = count;
+  const auto begin = values.begin() + first * size;
+  return f32(shape, {begin, begin + count * size});
+}
+
+Tensor counting(int64_t first, int64_t count) {
+  std::vector<int32_t> values(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    values[static_cast<size_t>(i)] = static_cast<int32_t>(first + i);
+  return i32({count}, values);
+}
+
+Tensor filled(int64_t count, int32_t value) {
+  return i32({count}, std::vector<int32_t>(static_cast<size_t>(count), value));
+}
+
+void append(MemoryKv& kv, const Tensor& k, const Tensor& v, const Tensor& positions,
+            const Tensor& sequences) {
+  const auto done = run_op("kv.append", {k, v, positions, sequences}, with_layer(), &kv);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_TRUE(done->empty());
+}
+
+// The cache of the file attention.npz, filled at once.
+class CachedOracle : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto golden = Golden::open(QUERN_TEST_DATA_DIR "/ops/attention.npz");
+    ASSERT_TRUE(golden) << golden.error().message;
+    golden_ = std::move(*golden);
+    append(kv_, golden_.tensor("k"), golden_.tensor("v"), counting(0, 700), filled(700, 0));
+  }
+
+  void expect_case(const std::string& name, const Attributes& attributes, bool has_sinks = false) {
+    const Tensor sinks = has_sinks ? golden_.tensor("sinks") : Tensor();
+    const auto out = values_of<float>(run_one(
+        "attention.cached", {golden_.tensor("q"), golden_.tensor("positions"), filled(8, 0), sinks},
+        with_layer(attributes), &kv_));
+    const auto expected = golden_.values<double>(name);
+    ASSERT_EQ(out.size(), expected.size());
+    // Scores up to about 30 carry an error of some 1e-6; weights are at most 1, values about 3.
+    for (size_t i = 0; i < out.size(); ++i)
+      ASSERT_NEAR(out[i], expected[i], 1e-5) << name << " " << i;
+  }
+
+  Golden golden_;
+  MemoryKv kv_{{.heads = 2, .key_dim = 20, .value_dim = 12, .rows = 700}};
+};
+
+TEST_F(CachedOracle, AgreesWithFloat64) {
+  expect_case("plain", {});
+  expect_case("scaled", {{"scale", 0.4}});
+  expect_case("window", {{"window", int64_t{100}}});
+  expect_case("window_1", {{"window", int64_t{1}}});
+  expect_case("soft_cap", {{"soft_cap", 2.5}});
+  expect_case("sinks_out", {}, true);
+  expect_case("all", {{"scale", 0.3}, {"window", int64_t{200}}, {"soft_cap", 4.0}}, true);
+}
+
+TEST_F(CachedOracle, AWindowOverEverythingIsNoWindow) {
+  const Tensor q = golden_.tensor("q"), positions = golden_.tensor("positions");
+  const auto run = [&](int64_t window) {
+    return values_of<float>(run_one("attention.cached", {q, positions, filled(8, 0)},
+                                    with_layer({{"window", window}}), &kv_));
+  };
+  EXPECT_TRUE(all_same_bits(run(700), run(0)));
+  EXPECT_TRUE(all_same_bits(run(100000), run(0)));
+}
+
+TEST_F(CachedOracle, ASinkOfMinusInfinityIsNoSink) {
+  const Tensor q = golden_.tensor("q"), positions = golden_.tensor("positions");
+  const Tensor sinks = f32({4}, {-kInf, -kInf, -kInf, -kInf});
+  EXPECT_TRUE(all_same_bits(
+      values_of<float>(
+          run_one("attention.cached", {q, positions, filled(8, 0), sinks}, with_layer(), &kv_)),
+      values_of<float>(
+          run_one("attention.cached", {q, positions, filled(8, 0)}, with_layer(), &kv_))));
+}
+
+// A prompt of one sequence in several steps.
+struct Prompt {
+  int64_t tokens = 600;
+  Tensor q = f32({600, 4, 40}, normals(600 * 4 * 40, 1));
+  Tensor k = f32({600, 2, 40}, normals(600 * 2 * 40, 2));
+  Tensor v = f32({600, 2, 24}, normals(600 * 2 * 24, 3));
+
+  static MemoryKv::Options cache(DType key_type, DType value_type) {
+    return {.heads = 2,
+            .key_dim = 40,
+            .value_dim = 24,
+            .num_sequences = 3,
+            .rows = 700,
+            .key_type = key_type,
+            .value_type = value_type};
+  }
+
+  // Appends and attends in steps of the given sizes; returns all outputs.
+  std::vector<float> feed(MemoryKv& kv, const std::vector<int64_t>& steps, int32_t sequence,
+                          const Attributes& attributes) const {
+    std::vector<float> out;
+    int64_t first = 0;
+    for (const int64_t count : steps) {
+      const Tensor positions = counting(first, count), sequences = filled(count, sequence);
+      append(kv, rows_of(k, first, count), rows_of(v, first, count), positions, sequences);
+      const auto step = values_of<float>(run_one(
+          "attention.cached", {rows_of(q, first, count), positions, sequences}, attributes, &kv));
+      out.insert(out.end(), step.begin(), step.end());
+      first += count;
+    }
+    return out;
+  }
+};
+
+class CacheTypes : public testing::TestWithParam<std::pair<DType, DType>> {};
+
+TEST_P(CacheTypes, BitsDoNotDependOnTheSplitOfThePrompt) {
+  const Prompt prompt;
+  const auto options = Prompt::cache(GetParam().first, GetParam().second);
+  // Single tokens around the borders of inner and outer chunks.
+  std::vector<int64_t> singles(70, 1);
+  singles.push_back(435);
+  singles.insert(singles.end(), 95, 1);
+  for (const Attributes& attributes :
+       {with_layer(), with_layer({{"window", int64_t{90}}, {"query_bits", int64_t{16}}})}) {
+    MemoryKv at_once(options), in_pieces(options), one_by_one(options);
+    const auto expected = prompt.feed(at_once, {600}, 0, attributes);
+    EXPECT_TRUE(all_same_bits(prompt.feed(in_pieces, {1, 63, 64, 65, 300, 7, 100}, 0, attributes),
+                              expected));
+    EXPECT_TRUE(all_same_bits(prompt.feed(one_by_one, singles, 0, attributes), expected));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, CacheTypes,
+                         testing::Values(std::pair(DType::kF32, DType::kF32),
+                                         std::pair(DType::kF16, DType::kBF16),
+                                         std::pair(DType::kQ8_0, DType::kQ8_0),
+                                         std::pair(DType::kQ4_0, DType::kQ4_0),
+                                         std::pair(DType::kQ4_1, DType::kF16)),
+                         [](const auto& test) {
+                           return std::string(dtype_name(test.param.first)) + "_" +
+                                  std::string(dtype_name(test.param.second));
+                         });
+
+TEST(CachedAttention, BitsDoNotDependOnOtherSequencesInTheBatch) {
+  const Prompt prompt;
+  const auto options = Prompt::cache(DType::kF32, DType::kF32);
+  MemoryKv alone(options);
+  const auto expected = prompt.feed(alone, {100}, 0, with_layer());
+  // The same rows for sequences 2 and 1, token by token next to each other.
+  MemoryKv shared(options);
+  std::vector<float> q, k, v;
+  std::vector<int32_t> positions, sequences;
+  for (int64_t t = 0; t < 100; ++t) {
+    for (const int32_t sequence : {2, 1}) {
+      for (const auto& [source, target] :
+           {std::pair(&prompt.q, &q), {&prompt.k, &k}, {&prompt.v, &v}}) {
+        const auto row = values_of<float>(rows_of(*source, t, 1));
+        target->insert(target->end(), row.begin(), row.end());
+      }
+      positions.push_back(static_cast<int32_t>(t));
+      sequences.push_back(sequence);
+    }
+  }
+  const Tensor p = i32({200}, positions), s = i32({200}, sequences);
+  append(shared, f32({200, 2, 40}, k), f32({200, 2, 24}, v), p, s);
+  const auto out = values_of<float>(
+      run_one("attention.cached", {f32({200, 4, 40}, q), p, s}, with_layer(), &shared));
+  const size_t row = 4 * 24;
+  ASSERT_EQ(out.size(), 200 * row);
+  for (size_t t = 0; t < 200; ++t) {
+    EXPECT_TRUE(all_same_bits(std::span(out).subspan(t * row, row),
+                              std::span(expected).subspan(t / 2 * row, row)))
+        << t;
+  }
+}
+
+// [T, H, D] to [1, H, T, D].
+std::vector<float> heads_first(const Tensor& x) {
+  const auto values = values_of<float>(x);
+  const Shape& s = x.shape();
+  std::vector<float> out(values.size());
+  for (int64_t t = 0; t < s[0]; ++t) {
+    for (int64_t h = 0; h < s[1]; ++h) {
+      std::copy_n(values.begin() + (t * s[1] + h) * s[2], s[2],
+                  out.begin() + (h * s[0] + t) * s[2]);
+    }
+  }
+  return out;
+}
+
+TEST(CachedAttention, EqualsCausalGqaOverTheSameRows) {
+  const Prompt prompt;
+  MemoryKv kv(Prompt::cache(DType::kF32, DType::kF32));
+  const auto cached = prompt.feed(kv, {200, 400}, 1, with_layer());
+  const Tensor out = run_one(
+      "attention.gqa",
+      {f32({1, 4, 600, 40}, heads_first(prompt.q)), f32({1, 2, 600, 40}, heads_first(prompt.k)),
+       f32({1, 2, 600, 24}, heads_first(prompt.v))},
+      {{"causal", true}});
+  EXPECT_TRUE(all_same_bits(heads_first(f32({600, 4, 24}, cached)), values_of<float>(out)));
+}
+
+TEST(CachedAttention, FloatCachesRoundTheirRows) {
+  Prompt prompt;
+  MemoryKv narrow(Prompt::cache(DType::kF16, DType::kF16));
+  const auto out = prompt.feed(narrow, {50}, 0, with_layer());
+  for (Tensor* x : {&prompt.k, &prompt.v}) {
+    auto values = values_of<float>(*x);
+    std::vector<std::byte> half(values.size() * 2);
+    quantize_row(DType::kF16, values.data(), half.data(), static_cast<int64_t>(values.size()));
+    dequantize_row(DType::kF16, half.data(), values.data(), static_cast<int64_t>(values.size()));
+    *x = f32(x->shape(), values);
+  }
+  MemoryKv wide(Prompt::cache(DType::kF32, DType::kF32));
+  EXPECT_TRUE(all_same_bits(out, prompt.feed(wide, {50}, 0, with_layer())));
+}
+
+TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
+  // The dot of a query with a key row is projection.linear of quant.dynamic with that row.
+  for (const DType dtype : {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1, DType::kQ5_1}) {
+    for (const int64_t bits : {8, 16}) {
+      MemoryKv kv({.key_dim = 64, .value_dim = 1, .rows = 3, .key_type = dtype});
+      const auto key = normals(64, 5), query = normals(64, 6);
+      kv.write(0, 0, 0, 2, key, std::vector<float>{1.0f});
+      CachedRows rows(kv, 0, 0);
+      rows.load(0, 1, 3);
+      rows.set_query(query, dynamic_limit(bits));
+      const auto weight = Tensor::from_bytes(dtype, {1, 64}, kv.key_blocks(0, 0, 0, 2));
+      ASSERT_TRUE(weight) << weight.error().message;
+      const auto q = run_op("quant.dynamic", {f32({1, 64}, query)}, {{"bits", bits}});
+      ASSERT_TRUE(q) << q.error().message;
+      const auto y =
+          values_of<float>(run_one("projection.linear", {(*q)[0], *weight, {}, (*q)[1]}));
+      ASSERT_EQ(y.size(), 1u);
+      EXPECT_TRUE(same_bits(rows.dot(2), y[0])) << dtype_name(dtype) << " " << bits;
+    }
+  }
+}
+
+TEST(CachedAttention, QuantizedCachesAreCloseToF32) {
+  const Prompt prompt;
+  MemoryKv exact(Prompt::cache(DType::kF32, DType::kF32));
+  MemoryKv q8(Prompt::cache(DType::kQ8_0, DType::kQ8_0));
+  const auto expected = prompt.feed(exact, {300}, 0, with_layer());
+  const auto actual = prompt.feed(q8, {300}, 0, with_layer({{"query_bits", int64_t{16}}}));
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 0.06) << i;
+}
+
+TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
+  MemoryKv kv({.key_dim = 2, .value_dim = 2, .num_sequences = 2, .rows = 4});
+  const Tensor k = f32({2, 1, 2}, {1, 2, 3, 4});
+  const auto run = [&](std::vector<int32_t> positions, std::vector<int32_t> sequences) {
+    return run_op("kv.append", {k, k, i32({2}, positions), i32({2}, sequences)}, with_layer(), &kv);
+  };
+  const auto unknown = run({0, 0}, {0, 2});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message,
+            "Token 1 belongs to sequence 2, which state 'kv' does not hold.");
+  const auto outside = run({0, 4}, {0, 1});
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().code, ErrorCode::kOutOfRange);
+  EXPECT_EQ(outside.error().message,
+            "Token 1 has position 4; sequence 1 of state 'kv' has room for 4 rows.");
+  EXPECT_FALSE(run({0, -1}, {0, 1}));
+  EXPECT_EQ(kv.num_rows(), 0u);
+  EXPECT_TRUE(run({3, 0}, {0, 1}));
+  EXPECT_EQ(kv.num_rows(), 2u);
+}
+
+TEST(CachedAttention, RefusesWrongTypesAndStates) {
+  MemoryKv kv({.layers = 2, .heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
+  const auto zeros = [](const Shape& shape) {
+    return f32(shape, std::vector<float>(static_cast<size_t>(shape.num_elements())));
+  };
+  const Tensor places = i32({1}, {0});
+  const auto run = [&](const Tensor& q, Attributes attributes, KvState* state) {
+    return run_op("attention.cached", {q, places, places}, std::move(attributes), state);
+  };
+  EXPECT_TRUE(run(zeros({1, 4, 4}), with_layer(), &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer(), nullptr));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), {{"layer", int64_t{2}}}, &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), {{"layer", int64_t{-1}}}, &kv));
+  EXPECT_FALSE(run(zeros({1, 3, 4}), with_layer(), &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 5}), with_layer(), &kv));
+  EXPECT_FALSE(run(zeros({2, 4, 4}), with_layer(), &kv));
+  EXPECT_FALSE(run(zeros({4, 4}), with_layer(), &kv));
+  EXPECT_FALSE(run(f64({1, 4, 4}, std::vector<double>(16)), with_layer(), &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"query_bits", int64_t{4}}}), &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"window", int64_t{-1}}}), &kv));
+  EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"soft_cap", -1.0}}), &kv));
+  EXPECT_FALSE(run_op("attention.cached", {zeros({1, 4, 4}), places, places, zeros({3})},
+                      with_layer(), &kv));
+  EXPECT_FALSE(
+      run_op("kv.append", {zeros({1, 2, 4}), zeros({1, 2, 3}), places, places}, with_layer(), &kv));
+  EXPECT_FALSE(
+      run_op("kv.append", {zeros({1, 1, 4}), zeros({1, 1, 2}), places, places}, with_layer(), &kv));
+}
+
+TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
+  const TensorType q{.dims = {Dim::symbolic('T'), Dim::constant(1), Dim::constant(256)}};
+  const TensorType places{.dtype = DType::kI32, .dims = {Dim::symbolic('T')}};
+  const auto infer = [&](const std::string& key_type) {
+    const StateDecl state{"kv",
+                          "kv",
+                          {{"layers", int64_t{1}},
+                           {"heads", int64_t{1}},
+                           {"key_dim", int64_t{256}},
+                           {"value_dim", int64_t{8}},
+                           {"key_type", key_type},
+                           {"value_type", std::string("f32")}}};
+    return infer_op("attention.cached", {q, places, places}, with_layer(), {state});
+  };
+  const auto types = infer("q8_0");
+  ASSERT_TRUE(types) << types.error().message;
+  EXPECT_EQ((*types)[0].to_string(), "f32[T, 1, 8]");
+  EXPECT_TRUE(infer("bf16"));
+  EXPECT_FALSE(infer("q4_K"));
+  EXPECT_FALSE(infer("f64"));
+  EXPECT_FALSE(infer("none"));
+}
+
+}  // namespace
+}  // namespace quern::test
