@@ -1,0 +1,27 @@
+// The list of commands. A new one adds a declaration, a line here and a file.
+#include "cli/commands.h"
+
+#include <array>
+
+namespace quern::cli {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"run", "Answer or continue a prompt", set_up_run},
+    Command{"logits", "Write the logits of a prompt as .npy", set_up_logits},
+    Command{"perplexity", "Measure how well a model predicts a text", set_up_perplexity},
+    Command{"bench", "Measure prefill and decode speed", set_up_bench},
+    Command{"tokenize", "Text to token ids", set_up_tokenize},
+    Command{"detokenize", "Token ids to text", set_up_detokenize},
+    Command{"inspect", "Show metadata and tensors of a model file", set_up_inspect},
+    Command{"graph", "Print a model's graph", set_up_graph},
+    Command{"devices", "List backends and their devices", set_up_devices},
+    Command{"ops", "List operations and how a backend serves them", set_up_ops},
+    Command{"synth", "Write a random-weight model for tests and benches", set_up_synth},
+};
+
+}  // namespace
+
+std::span<const Command> commands() { return kCommands; }
+
+}  // namespace quern::cli

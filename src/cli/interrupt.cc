@@ -1,0 +1,27 @@
+// The signal handler; its flag is the one mutable global of the program, as signals need one.
+#include "cli/interrupt.h"
+
+#include <csignal>
+
+namespace quern::cli {
+namespace {
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+extern "C" void on_interrupt(int signal) {
+  g_interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  g_interrupted = 0;
+  std::signal(SIGINT, on_interrupt);
+}
+
+InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+
+bool InterruptGuard::was_interrupted() const { return g_interrupted != 0; }
+
+}  // namespace quern::cli

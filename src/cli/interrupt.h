@@ -1,0 +1,17 @@
+// Ctrl-C while an answer is written.
+#pragma once
+
+namespace quern::cli {
+
+// While one exists, the first Ctrl-C sets was_interrupted() and a second ends the program as
+// usual. One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+  bool was_interrupted() const;
+};
+
+}  // namespace quern::cli

@@ -1,0 +1,55 @@
+// quern logits: f32 [tokens, vocabulary] as .npy, fed N tokens at a time.
+#include <charconv>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/engine_flags.h"
+#include "cli/token_list.h"
+#include "formats/npy.h"
+
+namespace quern::cli {
+namespace {
+
+struct LogitsFlags {
+  EngineFlags engine;
+  std::string prompt;
+  std::string tokens;
+  std::string output;
+  int64_t chunk = 0;
+};
+
+Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
+  QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
+  std::vector<int32_t> ids;
+  if (has_prompt) {
+    QUERN_ASSIGN_OR_RETURN(ids, engine->tokenizer().encode(flags.prompt, {}));
+  } else {
+    QUERN_ASSIGN_OR_RETURN(ids, parse_token_list(flags.tokens));
+  }
+  if (ids.empty()) return fail::invalid("There are no tokens to feed.");
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
+  const auto count = static_cast<int64_t>(ids.size());
+  const int64_t chunk = flags.chunk == 0 ? count : flags.chunk;
+  QUERN_ASSIGN_OR_RETURN(const Tensor rows,
+                         engine->forward_chunked({sequence, ids, Feed::Logits::kAll}, chunk));
+  return write_npy(flags.output, rows);
+}
+
+}  // namespace
+
+void set_up_logits(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<LogitsFlags>();
+  flags->engine.add_to(command);
+  auto* input = command.add_option_group("input", "What to feed");
+  CLI::Option* prompt = input->add_option("--prompt", flags->prompt, "Text, with the model's begin token");
+  input->add_option("--tokens", flags->tokens, "Token ids: 1,2,3");
+  input->require_option(1);
+  command.add_option("--output", flags->output, "File for f32 [tokens, vocabulary]")->required();
+  command.add_option("--chunk", flags->chunk, "Tokens fed at a time; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.footer("Example:\n  quern logits model.gguf --tokens 1,15,27 --output logits.npy");
+  action = [flags, prompt] { return logits(*flags, prompt->count() > 0); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,32 @@
+// One element or an array.
+#include "cli/metadata_json.h"
+
+#include <fmt/format.h>
+
+namespace quern::cli {
+namespace {
+
+nlohmann::ordered_json element(const MetadataValue& value, int64_t i) {
+  switch (value.type()) {
+    case MetadataType::kString: return std::string(*value.text_at(i));
+    case MetadataType::kBool: return *value.bool_at(i);
+    case MetadataType::kFloat32:
+    case MetadataType::kFloat64: return *value.number_at(i);
+    default: break;
+  }
+  const auto integer = value.integer_at(i);
+  // Unsigned values past 2^63 do not fit an integer here.
+  return integer ? nlohmann::ordered_json(*integer) : nlohmann::ordered_json(*value.number_at(i));
+}
+
+}  // namespace
+
+nlohmann::ordered_json metadata_to_json(const MetadataValue& value, int64_t limit) {
+  if (!value.is_array()) return element(value, 0);
+  auto array = nlohmann::ordered_json::array();
+  for (int64_t i = 0; i < std::min(limit, value.size()); ++i) array.push_back(element(value, i));
+  if (value.size() > limit) array.push_back(fmt::format("... {} in all", value.size()));
+  return array;
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,64 @@
+// quern perplexity: how well a model predicts a file.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/engine_flags.h"
+#include "cli/progress_bar.h"
+#include "generate/perplexity.h"
+
+namespace quern::cli {
+namespace {
+
+struct PerplexityFlags {
+  EngineFlags engine;
+  std::string file;
+  int64_t context = 512;
+  bool is_json = false;
+};
+
+Result<void> perplexity(const PerplexityFlags& flags) {
+  std::ifstream stream(flags.file, std::ios::binary);
+  if (!stream) return fail::not_found("File '{}' cannot be opened.", flags.file);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
+  QUERN_ASSIGN_OR_RETURN(const auto ids, engine->tokenizer().encode(text, {}));
+  ProgressBar bar("Scoring");
+  QUERN_ASSIGN_OR_RETURN(
+      const Perplexity result,
+      measure_perplexity(*engine, ids, flags.context,
+                         [&](int64_t done, int64_t total) { bar.update(done, total); }));
+  bar.finish();
+  if (flags.is_json) {
+    const nlohmann::json json = {{"perplexity", result.value},
+                                 {"uncertainty", result.uncertainty},
+                                 {"tokens", ids.size()},
+                                 {"scored", result.num_scored},
+                                 {"chunks", result.num_chunks},
+                                 {"activations", activations_name(engine->model().activations)}};
+    fmt::print("{}\n", json.dump());
+  } else {
+    fmt::print("perplexity {:.4f} +/- {:.4f} ({} tokens, {} scored in {} chunks of {})\n",
+               result.value, result.uncertainty, ids.size(), result.num_scored, result.num_chunks,
+               flags.context);
+  }
+  return {};
+}
+
+}  // namespace
+
+void set_up_perplexity(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<PerplexityFlags>();
+  flags->engine.add_to(command);
+  command.add_option("--file", flags->file, "Text to predict")->required();
+  command.add_option("--context", flags->context, "Tokens of a chunk")->capture_default_str();
+  command.add_flag("--json", flags->is_json, "Result as JSON");
+  command.footer("Example:\n  quern perplexity model.gguf --file text.txt --context 512");
+  action = [flags] { return perplexity(*flags); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,26 @@
+// A bar on stderr for work that takes longer than a moment.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace quern::cli {
+
+// Draws only where stderr is a terminal, and only after 300 ms. One thread only.
+class ProgressBar {
+ public:
+  explicit ProgressBar(std::string label, bool is_quiet = false);
+  void update(int64_t done, int64_t total);
+  // Removes the bar.
+  void finish();
+
+ private:
+  std::string label_;
+  bool is_enabled_;
+  bool is_drawn_ = false;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace quern::cli

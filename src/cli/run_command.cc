@@ -1,0 +1,170 @@
+// quern run: a prompt in, text out.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/engine_flags.h"
+#include "cli/interrupt.h"
+#include "generate/generate.h"
+#include "text/chat_template.h"
+#include "text/utf8.h"
+
+namespace quern::cli {
+namespace {
+
+struct RunFlags {
+  EngineFlags engine;
+  std::string prompt;
+  bool is_chat = false;
+  std::string system;
+  GenerateOptions generate;
+  std::optional<uint64_t> seed;
+  bool is_json = false;
+  bool is_quiet = false;
+};
+
+// PROMPT, or standard input when it is a pipe; neither gives the empty prompt.
+std::string read_prompt(const RunFlags& flags, bool has_prompt) {
+  if (has_prompt || ::isatty(STDIN_FILENO) == 1) return flags.prompt;
+  std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags& flags,
+                                           const std::string& prompt) {
+  const Tokenizer& tokenizer = engine.tokenizer();
+  EncodeOptions options;
+  std::string text = prompt;
+  if (flags.is_chat) {
+    std::vector<ChatMessage> messages;
+    if (!flags.system.empty()) messages.push_back({"system", flags.system});
+    messages.push_back({"user", prompt});
+    QUERN_ASSIGN_OR_RETURN(text,
+                           render_chat(engine.file().metadata(), tokenizer, messages, true));
+    options.parse_special = true;
+    // Templates write the begin token themselves where they want one.
+    options.add_special = false;
+  }
+  QUERN_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer.encode(text, options));
+  if (ids.empty()) {
+    const int32_t bos = tokenizer.special_ids().bos;
+    if (bos == kNoToken) return fail::invalid("The prompt is empty and the model has no begin token.");
+    ids.push_back(bos);
+  }
+  return ids;
+}
+
+double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+
+void print_timings(const Engine& engine, const RunFlags& flags, size_t num_prompt,
+                   const Generation& result) {
+  const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
+  fmt::print(stderr, "\nprefill {} tokens, {:.1f} tokens/s; decode {} tokens, {:.1f} tokens/s\n",
+             num_prompt, per_second(static_cast<double>(num_prompt), result.prefill_seconds),
+             result.tokens.size(), per_second(num_decoded, result.decode_seconds));
+  if (result.reason == StopReason::kContextFull) {
+    fmt::print(stderr, "The context of {} tokens is full; the answer ends here.\n",
+               engine.context_length());
+  }
+  if (flags.generate.sampler.temperature > 0) {
+    fmt::print(stderr, "seed {}\n", flags.generate.sampler.seed);
+  }
+}
+
+void print_json(const Engine& engine, const RunFlags& flags, const std::vector<int32_t>& prompt,
+                const Generation& result) {
+  const nlohmann::json json = {
+      {"text", replace_invalid_utf8(result.text)},
+      {"prompt_tokens", prompt},
+      {"tokens", result.tokens},
+      {"stop_reason", stop_reason_name(result.reason)},
+      {"seed", flags.generate.sampler.seed},
+      {"device", flags.engine.device},
+      {"arch", engine.device().capabilities().arch},
+      {"numerics", flags.engine.numerics},
+      {"activations", activations_name(engine.model().activations)},
+      {"prefill_seconds", result.prefill_seconds},
+      {"decode_seconds", result.decode_seconds},
+      {"prefill_tokens_per_second",
+       per_second(static_cast<double>(prompt.size()), result.prefill_seconds)},
+      {"decode_tokens_per_second",
+       per_second(static_cast<double>(result.tokens.size()) - 1, result.decode_seconds)}};
+  fmt::print("{}\n", json.dump());
+}
+
+Result<void> run(RunFlags& flags, bool has_prompt) {
+  const std::string prompt = read_prompt(flags, has_prompt);
+  flags.generate.sampler.seed = flags.seed ? *flags.seed : std::random_device{}();
+  QUERN_TRY(check_sampler_options(flags.generate.sampler));
+  QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
+  QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));
+  if (!flags.is_quiet) {
+    fmt::print(stderr, "{} on {} ({}, {} threads), {} numerics, {} activations\n",
+               engine->model().architecture, flags.engine.device,
+               engine->device().capabilities().arch, engine->device().capabilities().num_threads,
+               flags.engine.numerics, activations_name(engine->model().activations));
+  }
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
+  const InterruptGuard interrupt;
+  const auto sink = [&](std::string_view piece) {
+    if (!flags.is_json) {
+      std::fwrite(piece.data(), 1, piece.size(), stdout);
+      std::fflush(stdout);
+    }
+    return !interrupt.was_interrupted();
+  };
+  QUERN_ASSIGN_OR_RETURN(const Generation result,
+                         generate(*engine, sequence, ids, flags.generate, sink));
+  if (flags.is_json) {
+    print_json(*engine, flags, ids, result);
+  } else {
+    fmt::print("\n");
+  }
+  if (!flags.is_quiet) print_timings(*engine, flags, ids.size(), result);
+  return {};
+}
+
+}  // namespace
+
+void set_up_run(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<RunFlags>();
+  flags->engine.add_to(command);
+  CLI::Option* prompt = command.add_option(
+      "PROMPT", flags->prompt, "Text to continue or answer; standard input when it is a pipe");
+  command.add_flag("--chat", flags->is_chat, "Apply the model's chat template to the prompt");
+  command.add_option("--system", flags->system, "System message for --chat");
+  command.add_option("--max-tokens", flags->generate.max_tokens,
+                     "Most tokens to write; -1 writes until the model ends")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->capture_default_str();
+  SamplerOptions& sampler = flags->generate.sampler;
+  command.add_option("--temp", sampler.temperature, "Temperature; 0 takes the best token")
+      ->capture_default_str();
+  command.add_option("--top-k", sampler.top_k, "Keep the k best tokens; 0: off")
+      ->capture_default_str();
+  command.add_option("--top-p", sampler.top_p, "Keep the best tokens up to this probability; 1: off")
+      ->capture_default_str();
+  command.add_option("--min-p", sampler.min_p,
+                     "Drop tokens below this share of the best one's probability; 0: off")
+      ->capture_default_str();
+  command.add_option("--seed", flags->seed, "Seed of the sampler; a fresh one if absent");
+  command.add_option("--stop", flags->generate.stops, "Text that ends the answer; repeatable")
+      ->take_all()->expected(1)->allow_extra_args(false);
+  command.add_flag("--json", flags->is_json, "One JSON object instead of text");
+  command.add_flag("--quiet", flags->is_quiet, "Nothing on stderr but errors");
+  command.footer(
+      "Examples:\n"
+      "  quern run model.gguf 'Once upon a time' --temp 0 --max-tokens 64\n"
+      "  quern run model.gguf --chat 'What is the capital of France?'\n"
+      "  cat question.txt | quern run model.gguf --chat --json");
+  action = [flags, prompt] { return run(*flags, prompt->count() > 0); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,135 @@
+// Opening a model and running tokens through it.
+#include "generate/engine.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/fail.h"
+#include "formats/model_metadata.h"
+#include "text/vocabulary_reader.h"
+
+namespace quern {
+namespace {
+
+Result<Tensor> i32_tensor(const std::vector<int32_t>& values) {
+  return Tensor::from<int32_t>(DType::kI32, Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+// The graph's inputs for a batch of feeds.
+struct Batch {
+  std::vector<int32_t> tokens;
+  std::vector<int32_t> positions;
+  std::vector<int32_t> sequences;
+  std::vector<int32_t> output_rows;
+};
+
+void append_feed(Batch& batch, const Feed& feed, int64_t length) {
+  const size_t first = batch.tokens.size();
+  for (size_t i = 0; i < feed.tokens.size(); ++i) {
+    batch.tokens.push_back(feed.tokens[i]);
+    batch.positions.push_back(static_cast<int32_t>(length + static_cast<int64_t>(i)));
+    batch.sequences.push_back(feed.sequence);
+    const bool is_last = i + 1 == feed.tokens.size();
+    if (feed.logits == Feed::Logits::kAll || (feed.logits == Feed::Logits::kLast && is_last)) {
+      batch.output_rows.push_back(static_cast<int32_t>(first + i));
+    }
+  }
+}
+
+Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
+  RunArguments arguments;
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["tokens"], i32_tensor(batch.tokens));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["positions"], i32_tensor(batch.positions));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["sequences"], i32_tensor(batch.sequences));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["output_rows"], i32_tensor(batch.output_rows));
+  arguments.states["kv"] = &kv;
+  return arguments;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
+                                             const EngineOptions& options) {
+  std::unique_ptr<Engine> engine(new Engine());
+  QUERN_ASSIGN_OR_RETURN(engine->file_, GgufFile::open(path));
+  const Metadata& metadata = engine->file_->metadata();
+  const auto load = [&]() -> Result<void> {
+    QUERN_TRY(check_model_metadata(metadata));
+    QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(metadata));
+    QUERN_ASSIGN_OR_RETURN(engine->tokenizer_, make_tokenizer(std::move(vocabulary)));
+    QUERN_ASSIGN_OR_RETURN(engine->model_,
+                           build_language_model(metadata, *engine->file_, options.model));
+    const BackendRegistry backends = register_backends();
+    QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
+    QUERN_ASSIGN_OR_RETURN(engine->device_, backend->open(options.device_options));
+    QUERN_ASSIGN_OR_RETURN(
+        engine->executable_,
+        compile_and_load(engine->model_.graph, *backend, *engine->device_, engine->file_.get(),
+                         options.compile, options.progress));
+    const StateDecl* state = engine->model_.graph.find_state("kv");
+    QUERN_ASSIGN_OR_RETURN(engine->kv_, engine->device_->make_kv_store(*state));
+    return {};
+  };
+  const auto loaded = load();
+  if (!loaded) {
+    return tl::unexpected(loaded.error().with_context(fmt::format("While loading '{}'", path)));
+  }
+  const int64_t trained = engine->model_.context_length;
+  engine->context_length_ = options.context_length == 0 ? trained : options.context_length;
+  return engine;
+}
+
+Result<void> Engine::check_feed(const Feed& feed) const {
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+  const auto count = static_cast<int64_t>(feed.tokens.size());
+  if (length + count > context_length_) {
+    return fail::out_of_range("The context is full: {} tokens after {} pass the limit of {}.",
+                              count, length, context_length_);
+  }
+  for (const int32_t token : feed.tokens) {
+    if (token < 0 || token >= model_.vocab_size) {
+      return fail::out_of_range("Token {} is outside the vocabulary of {}.", token,
+                                model_.vocab_size);
+    }
+  }
+  return {};
+}
+
+Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
+  Batch batch;
+  for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
+  for (const Feed& feed : feeds) {
+    QUERN_TRY(kv_->reserve(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
+    QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+    append_feed(batch, feed, length);
+  }
+  QUERN_ASSIGN_OR_RETURN(const RunArguments arguments, arguments_of(batch, *kv_));
+  QUERN_ASSIGN_OR_RETURN(const RunResult result, executable_->run(arguments));
+  for (const Feed& feed : feeds) {
+    QUERN_TRY(kv_->commit(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
+  }
+  return *result.find("logits");
+}
+
+Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
+  if (chunk < 1) return fail::invalid("A chunk of {} tokens is below 1.", chunk);
+  QUERN_TRY(check_feed(feed));
+  const size_t total = feed.tokens.size();
+  const auto step = static_cast<size_t>(chunk);
+  std::vector<std::byte> rows;
+  for (size_t start = 0; start < total; start += step) {
+    Feed part = feed;
+    part.tokens = feed.tokens.subspan(start, std::min(step, total - start));
+    const bool is_last = start + step >= total;
+    if (feed.logits == Feed::Logits::kLast && !is_last) part.logits = Feed::Logits::kNone;
+    QUERN_ASSIGN_OR_RETURN(const Tensor logits, forward({&part, 1}));
+    if (is_last && rows.empty()) return logits;
+    QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
+    rows.insert(rows.end(), bytes.begin(), bytes.end());
+  }
+  const int64_t row_bytes = model_.vocab_size * 4;
+  const auto num_rows = static_cast<int64_t>(rows.size()) / row_bytes;
+  return Tensor::from_bytes(DType::kF32, Shape{num_rows, model_.vocab_size}, rows);
+}
+
+}  // namespace quern

@@ -1,0 +1,69 @@
+// A language model on a device: file, tokenizer, executable and key-value store together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "formats/gguf_reader.h"
+#include "models/language_model.h"
+#include "quern/device.h"
+#include "text/tokenizer.h"
+
+namespace quern {
+
+struct EngineOptions {
+  std::string device = "cpu";  // exact name of a backend
+  DeviceOptions device_options;
+  CompileOptions compile;
+  ModelOptions model;
+  int64_t context_length = 0;  // 0: what the model was trained for
+  Progress progress;           // of loading weights
+};
+
+// Tokens to append to one sequence in a run, and the rows of logits wanted of them.
+struct Feed {
+  enum class Logits : uint8_t { kNone, kLast, kAll };
+  int32_t sequence = 0;
+  std::span<const int32_t> tokens;
+  Logits logits = Logits::kLast;
+};
+
+// One thread only. Several engines can live in one process.
+class Engine {
+ public:
+  // Errors: of the file, the tokenizer, the model, the device; they name the path.
+  static Result<std::unique_ptr<Engine>> open(const std::string& path,
+                                              const EngineOptions& options);
+
+  const GgufFile& file() const { return *file_; }
+  const LanguageModel& model() const { return model_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  Device& device() { return *device_; }
+  const Executable& executable() const { return *executable_; }
+  KvStore& kv() { return *kv_; }
+  int64_t context_length() const { return context_length_; }
+
+  // Runs the feeds as one batch and appends them to their sequences. f32 [R, vocab_size]: the rows
+  // wanted, in order. The bits do not depend on what else is in the batch.
+  // Errors: kOutOfRange at the context limit or for a token outside the vocabulary; after an error
+  // the sequences are as before.
+  Result<Tensor> forward(std::span<const Feed> feeds);
+  // One feed, cut into runs of at most `chunk` tokens; the rows wanted of all of them.
+  Result<Tensor> forward_chunked(const Feed& feed, int64_t chunk);
+
+ private:
+  Engine() = default;
+  Result<void> check_feed(const Feed& feed) const;
+
+  std::shared_ptr<GgufFile> file_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  LanguageModel model_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Executable> executable_;
+  std::unique_ptr<KvStore> kv_;
+  int64_t context_length_ = 0;
+};
+
+}  // namespace quern

@@ -1,0 +1,122 @@
+// Prefill, then sample and feed back.
+#include "generate/generate.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/fail.h"
+#include "generate/stop_matcher.h"
+#include "text/stream_decoder.h"
+
+namespace quern {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Sampled tokens on their way to text: end tokens, stop strings, the caller's sink.
+class Output {
+ public:
+  Output(Engine& engine, const GenerateOptions& options, const TextSink& sink, Generation& result)
+      : tokenizer_(engine.tokenizer()),
+        sink_(sink),
+        result_(result),
+        decoder_(tokenizer_),
+        stops_(options.stops) {}
+
+  // False when the generation has ended.
+  bool push(int32_t token) {
+    result_.tokens.push_back(token);
+    if (tokenizer_.is_end_of_generation(token)) return end(StopReason::kEndToken);
+    if (!show(stops_.push(decoder_.push(token)))) return end(StopReason::kCancelled);
+    return !stops_.has_stopped() || end(StopReason::kStopString);
+  }
+
+  void finish() {
+    if (stops_.has_stopped()) return;
+    show(stops_.push(decoder_.flush()));
+    if (!stops_.has_stopped()) show(stops_.flush());
+  }
+
+  bool end(StopReason reason) {
+    result_.reason = reason;
+    return false;
+  }
+
+ private:
+  bool show(const std::string& text) {
+    if (text.empty()) return !sink_ || sink_("");
+    result_.text += text;
+    return !sink_ || sink_(text);
+  }
+
+  const Tokenizer& tokenizer_;
+  const TextSink& sink_;
+  Generation& result_;
+  StreamDecoder decoder_;
+  StopMatcher stops_;
+};
+
+Result<int32_t> sample_row(Sampler& sampler, const Tensor& logits) {
+  QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
+  return sampler.sample(
+      {reinterpret_cast<const float*>(bytes.data()), static_cast<size_t>(logits.shape().last())});
+}
+
+}  // namespace
+
+std::string_view stop_reason_name(StopReason reason) {
+  switch (reason) {
+    case StopReason::kEndToken:
+      return "end_token";
+    case StopReason::kStopString:
+      return "stop_string";
+    case StopReason::kMaxTokens:
+      return "max_tokens";
+    case StopReason::kContextFull:
+      return "context_full";
+    case StopReason::kCancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const int32_t> prompt,
+                            const GenerateOptions& options, const TextSink& sink) {
+  if (prompt.empty()) return fail::invalid("The prompt has no token to start from.");
+  QUERN_TRY(check_sampler_options(options.sampler));
+  Generation result;
+  Sampler sampler(options.sampler);
+  Output output(engine, options, sink, result);
+  auto start = Clock::now();
+  QUERN_ASSIGN_OR_RETURN(
+      Tensor logits,
+      engine.forward_chunked({sequence, prompt, Feed::Logits::kLast}, options.prefill_chunk));
+  result.prefill_seconds = seconds_since(start);
+  start = Clock::now();
+  while (true) {
+    const auto count = static_cast<int64_t>(result.tokens.size());
+    if (options.max_tokens >= 0 && count >= options.max_tokens) {
+      output.end(StopReason::kMaxTokens);
+      break;
+    }
+    QUERN_ASSIGN_OR_RETURN(const int32_t token, sample_row(sampler, logits));
+    if (!output.push(token)) break;
+    QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
+    if (length >= engine.context_length()) {
+      output.end(StopReason::kContextFull);
+      break;
+    }
+    if (options.max_tokens >= 0 && count + 1 >= options.max_tokens) continue;
+    const Feed feed{sequence, {&token, 1}, Feed::Logits::kLast};
+    QUERN_ASSIGN_OR_RETURN(logits, engine.forward({&feed, 1}));
+  }
+  result.decode_seconds = seconds_since(start);
+  output.finish();
+  return result;
+}
+
+}  // namespace quern

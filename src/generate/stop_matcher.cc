@@ -1,0 +1,44 @@
+// Earliest match wins; a possible begin of one stays held.
+#include "generate/stop_matcher.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace quern {
+namespace {
+
+// Length of the longest suffix of `text` that begins `stop`.
+size_t partial_match(std::string_view text, std::string_view stop) {
+  for (size_t length = std::min(text.size(), stop.size() - 1); length > 0; --length) {
+    if (text.substr(text.size() - length) == stop.substr(0, length)) return length;
+  }
+  return 0;
+}
+
+}  // namespace
+
+StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stops)) {
+  std::erase_if(stops_, [](const std::string& stop) { return stop.empty(); });
+}
+
+std::string StopMatcher::push(std::string_view text) {
+  if (has_stopped_) return "";
+  held_ += text;
+  size_t match = std::string::npos;
+  size_t keep = 0;
+  for (const std::string& stop : stops_) {
+    match = std::min(match, held_.find(stop));
+    keep = std::max(keep, partial_match(held_, stop));
+  }
+  has_stopped_ = match != std::string::npos;
+  const size_t shown = has_stopped_ ? match : held_.size() - keep;
+  std::string result = held_.substr(0, shown);
+  held_ = has_stopped_ ? "" : held_.substr(shown);
+  return result;
+}
+
+std::string StopMatcher::flush() {
+  return std::exchange(held_, "");
+}
+
+}  // namespace quern

@@ -1,0 +1,43 @@
+// Choice of activation precision by the file's size.
+#include "models/activations.h"
+
+namespace quern {
+
+std::string_view activations_name(Activations activations) {
+  switch (activations) {
+    case Activations::kAuto:
+      return "auto";
+    case Activations::kF32:
+      return "f32";
+    case Activations::kInt8:
+      return "int8";
+    case Activations::kInt16:
+      return "int16";
+  }
+  return "unknown";
+}
+
+std::optional<Activations> find_activations(std::string_view name) {
+  for (const Activations a :
+       {Activations::kAuto, Activations::kF32, Activations::kInt8, Activations::kInt16}) {
+    if (activations_name(a) == name) return a;
+  }
+  return std::nullopt;
+}
+
+int64_t count_parameters(const WeightSource& weights) {
+  int64_t total = 0;
+  for (const WeightInfo& info : weights.list()) total += info.shape.num_elements();
+  return total;
+}
+
+Activations resolve_activations(Activations wanted, const WeightSource& weights) {
+  bool has_blocks = false;
+  for (const WeightInfo& info : weights.list()) has_blocks |= is_quantized(info.dtype);
+  if (!has_blocks) return Activations::kF32;
+  if (wanted != Activations::kAuto) return wanted;
+  constexpr int64_t kLargeModel = 1'000'000'000;
+  return count_parameters(weights) < kLargeModel ? Activations::kInt16 : Activations::kInt8;
+}
+
+}  // namespace quern

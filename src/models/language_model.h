@@ -1,0 +1,42 @@
+// A language model as a graph, and the facts that running it needs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "formats/metadata.h"
+#include "quern/graph.h"
+#include "quern/model_options.h"
+#include "quern/weight_source.h"
+
+namespace quern {
+
+// Graph inputs: tokens, positions, sequences i32[T]; output_rows i32[R] picks the tokens whose
+// logits are wanted. Output: logits f32[R, vocab_size]. State: kv.
+struct LanguageModel {
+  Graph graph;
+  std::string architecture;
+  int64_t vocab_size = 0;
+  int64_t context_length = 0;                   // tokens the model was trained for
+  int64_t num_parameters = 0;                   // elements of all weights in the file
+  Activations activations = Activations::kF32;  // resolved: never kAuto
+};
+
+// One family: the value of general.architecture and the function that builds its graph.
+struct ModelFamily {
+  std::string_view architecture;
+  Result<LanguageModel> (*build)(const Metadata& metadata, const WeightSource& weights,
+                                 const ModelOptions& options);
+};
+
+// Every family of this build.
+std::span<const ModelFamily> model_families();
+
+// Builds the model that the metadata names. Errors: kNotFound for an unknown architecture, with
+// the list of known ones; kInvalidArgument for a config or tensor that does not fit.
+Result<LanguageModel> build_language_model(const Metadata& metadata, const WeightSource& weights,
+                                           const ModelOptions& options);
+
+}  // namespace quern

@@ -1,0 +1,167 @@
+// Weights and layers of language-model graphs.
+#include "models/model_builder.h"
+
+#include <array>
+
+#include "base/fail.h"
+#include "models/activations.h"
+#include "tensor/block_format.h"
+
+namespace quern {
+namespace {
+
+TensorType static_type(const WeightInfo& info) {
+  TensorType type{info.dtype, {}, LayoutKind::kRowMajor};
+  for (const int64_t extent : info.shape.dims()) type.dims.push_back(Dim::constant(extent));
+  return type;
+}
+
+// Keys that describe the model to people or loaders and do not change its logits.
+constexpr std::array<std::string_view, 5> kHarmlessKeys = {
+    "vocab_size", "context_length", "rope.scaling.finetuned",
+    "rope.scaling.original_context_length", "tensor_data_layout"};
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(const Metadata& metadata, const WeightSource& weights,
+                           const ModelOptions& options)
+    : metadata_(metadata),
+      weights_(weights),
+      options_(options),
+      activations_(resolve_activations(options.activations, weights)),
+      graph_(builtin_ops()) {}
+
+ModelInputs ModelBuilder::inputs() {
+  const TensorType per_token{DType::kI32, {Dim::symbolic('T')}, LayoutKind::kRowMajor};
+  const TensorType per_row{DType::kI32, {Dim::symbolic('R')}, LayoutKind::kRowMajor};
+  ModelInputs inputs{};
+  inputs.tokens = graph_.input("tokens", per_token);
+  inputs.positions = graph_.input("positions", per_token);
+  inputs.sequences = graph_.input("sequences", per_token);
+  inputs.output_rows = graph_.input("output_rows", per_row);
+  return inputs;
+}
+
+void ModelBuilder::kv_cache(int64_t num_layers, int64_t num_heads, int64_t key_dim,
+                            int64_t value_dim) {
+  graph_.state({"kv",
+                "kv",
+                {{"layers", num_layers},
+                 {"heads", num_heads},
+                 {"key_dim", key_dim},
+                 {"value_dim", value_dim},
+                 {"key_type", std::string(dtype_name(options_.key_type))},
+                 {"value_type", std::string(dtype_name(options_.value_type))}}});
+}
+
+bool ModelBuilder::has_weight(std::string_view name) const {
+  return weights_.info(name).has_value();
+}
+
+ValueId ModelBuilder::weight(const std::string& name, const Shape& shape) {
+  if (graph_.has_error()) return kNoValue;
+  const auto info = weights_.info(name);
+  if (!info) {
+    graph_.set_error(info.error());
+    return kNoValue;
+  }
+  if (!(info->shape == shape)) {
+    graph_.set_error({ErrorCode::kInvalidArgument,
+                      fmt::format("Tensor '{}' has shape {}; the config needs {}.", name,
+                                  info->shape.to_string(), shape.to_string())});
+    return kNoValue;
+  }
+  used_weights_.insert(name);
+  return graph_.weight(name, static_type(*info));
+}
+
+ValueId ModelBuilder::optional_weight(const std::string& name, const Shape& shape) {
+  return has_weight(name) ? weight(name, shape) : kNoValue;
+}
+
+ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out) {
+  const ValueId w = weight(name + ".weight", Shape{out, in});
+  const ValueId bias = optional_weight(name + ".bias", Shape{out});
+  if (graph_.has_error()) return kNoValue;
+  const BlockFormat* format = find_block_format(graph_.type(w)->dtype);
+  if (format == nullptr || activations_ == Activations::kF32) {
+    return graph_.add("projection.linear", {x, w, bias}, {}, name);
+  }
+  const int64_t bits = activations_ == Activations::kInt8 ? 8 : 16;
+  const int64_t block = format->activation_block;
+  const ValueId q =
+      graph_.add("quant.dynamic", {x}, {{"block", block}, {"bits", bits}}, name + ".activations");
+  if (graph_.has_error()) return kNoValue;
+  const ValueId d = graph_.last_outputs()[1];
+  return graph_.add("projection.linear", {q, w, bias, d}, {}, name);
+}
+
+ValueId ModelBuilder::rms_norm(ValueId x, const std::string& name, int64_t size, double eps) {
+  return graph_.add("math.rmsnorm", {x, weight(name + ".weight", Shape{size})}, {{"eps", eps}},
+                    name);
+}
+
+ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+                           std::string_view name) {
+  const ValueId factors = optional_weight("rope_freqs.weight", Shape{config.num_rotated / 2});
+  return graph_.add("positional.rope_at", {x, inputs.positions, factors},
+                    {{"n_rot", config.num_rotated},
+                     {"base", config.base},
+                     {"style", config.style},
+                     {"scaling", config.scaling},
+                     {"factor", config.factor},
+                     {"original_context", config.original_context},
+                     {"attn_factor", config.attention_factor},
+                     {"beta_fast", config.beta_fast},
+                     {"beta_slow", config.beta_slow}},
+                    name);
+}
+
+ValueId ModelBuilder::split_heads(ValueId x, int64_t num_heads, int64_t head_dim,
+                                  std::string_view name) {
+  return graph_.add("shape.reshape", {x},
+                    {{"shape", std::vector<int64_t>{-1, num_heads, head_dim}}}, name);
+}
+
+ValueId ModelBuilder::merge_heads(ValueId x, int64_t size, std::string_view name) {
+  return graph_.add("shape.reshape", {x}, {{"shape", std::vector<int64_t>{-1, size}}}, name);
+}
+
+Result<void> ModelBuilder::check_nothing_ignored() const {
+  for (const WeightInfo& info : weights_.list()) {
+    if (used_weights_.contains(info.name)) continue;
+    return fail::unimplemented(
+        "Tensor '{}' is not used by this model family; running without it "
+        "would give wrong results.",
+        info.name);
+  }
+  QUERN_ASSIGN_OR_RETURN(const std::string_view architecture,
+                         metadata_.text("general.architecture"));
+  const std::string prefix = std::string(architecture) + ".";
+  for (const std::string& key : metadata_.unread_keys(prefix)) {
+    const std::string_view rest = std::string_view(key).substr(prefix.size());
+    bool is_harmless = false;
+    for (const std::string_view harmless : kHarmlessKeys) is_harmless |= rest == harmless;
+    if (!is_harmless) {
+      return fail::unimplemented(
+          "Key '{}' is not known to this model family; running without it "
+          "could give wrong results.",
+          key);
+    }
+  }
+  return {};
+}
+
+Result<LanguageModel> ModelBuilder::finish(int64_t vocab_size, int64_t context_length) {
+  LanguageModel model;
+  QUERN_ASSIGN_OR_RETURN(model.graph, graph_.finish());
+  QUERN_TRY(check_nothing_ignored());
+  QUERN_ASSIGN_OR_RETURN(model.architecture, metadata_.text("general.architecture"));
+  model.vocab_size = vocab_size;
+  model.context_length = context_length;
+  model.num_parameters = count_parameters(weights_);
+  model.activations = activations_;
+  return model;
+}
+
+}  // namespace quern

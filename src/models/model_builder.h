@@ -1,0 +1,64 @@
+// What every family builds its graph with: checked weights and the usual layers.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "models/language_model.h"
+#include "models/rope_config.h"
+#include "quern/graph_builder.h"
+
+namespace quern {
+
+// The inputs of a language model's graph.
+struct ModelInputs {
+  ValueId tokens;       // i32[T]
+  ValueId positions;    // i32[T], of each token in its sequence
+  ValueId sequences;    // i32[T], id of each token's sequence in the key-value store
+  ValueId output_rows;  // i32[R], tokens whose logits are wanted
+};
+
+// Wraps a GraphBuilder; errors are kept as there and come out of finish(). One thread only.
+class ModelBuilder {
+ public:
+  ModelBuilder(const Metadata& metadata, const WeightSource& weights, const ModelOptions& options);
+
+  GraphBuilder& graph() { return graph_; }
+  ModelInputs inputs();
+  // Declares the key-value cache of `num_layers` layers.
+  void kv_cache(int64_t num_layers, int64_t num_heads, int64_t key_dim, int64_t value_dim);
+
+  bool has_weight(std::string_view name) const;
+  // The weight with this shape; kNoValue and an error if it is missing or of another shape.
+  ValueId weight(const std::string& name, const Shape& shape);
+  // The weight, or kNoValue where the file has none.
+  ValueId optional_weight(const std::string& name, const Shape& shape);
+
+  // x [T, in] times "<name>.weight" [out, in] plus "<name>.bias" [out] if there is one. Block-
+  // quantised weights take activations quantised as the options say.
+  ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out);
+  ValueId rms_norm(ValueId x, const std::string& name, int64_t size, double eps);
+  // x [T, heads, head_dim] rotated at the tokens' positions.
+  ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+               std::string_view name);
+  // x [T, heads * dim] as [T, heads, dim], and back.
+  ValueId split_heads(ValueId x, int64_t num_heads, int64_t head_dim, std::string_view name);
+  ValueId merge_heads(ValueId x, int64_t size, std::string_view name);
+
+  // The finished model. Refuses weights of the file that no call asked for, and keys under
+  // "<architecture>." that nobody read: both would change the result.
+  Result<LanguageModel> finish(int64_t vocab_size, int64_t context_length);
+
+ private:
+  Result<void> check_nothing_ignored() const;
+
+  const Metadata& metadata_;
+  const WeightSource& weights_;
+  ModelOptions options_;
+  Activations activations_;
+  GraphBuilder graph_;
+  std::set<std::string, std::less<>> used_weights_;
+};
+
+}  // namespace quern

@@ -1,0 +1,27 @@
+// Rotary positions as model files describe them.
+#pragma once
+
+#include <string>
+
+#include "formats/metadata.h"
+
+namespace quern {
+
+// Attributes of positional.rope_at.
+struct RopeConfig {
+  int64_t num_rotated = 0;  // leading elements of a head that rotate
+  double base = 10000.0;
+  std::string style = "interleaved";  // or "half": pairs (i, i + num_rotated / 2)
+  std::string scaling = "none";       // "linear", "yarn"
+  double factor = 1.0;
+  int64_t original_context = 0;
+  double attention_factor = 1.0;  // multiplies cos and sin
+  double beta_fast = 32.0;
+  double beta_slow = 1.0;
+};
+
+// Reads "<architecture>.rope.*". Errors: kUnimplemented for a scaling type that is not known.
+Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string& architecture,
+                                    int64_t head_dim, const std::string& style);
+
+}  // namespace quern
