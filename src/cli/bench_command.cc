@@ -101,9 +101,10 @@ Result<void> bench(const BenchFlags& flags) {
              engine->device().capabilities().arch, threads, flags.engine.numerics,
              activations_name(engine->model().activations));
   fmt::print("prefill {:>5} tokens  {:>9.1f} tokens/s\n", flags.prefill, median(prefill));
-  fmt::print("decode  {:>5} tokens  {:>9.1f} tokens/s, {:.1f} GB/s of weights, {:.0f} % of the "
-             "{:.1f} GB/s read roof\n",
-             flags.decode, median(decode), bandwidth / 1e9, 100 * share, median(roof) / 1e9);
+  fmt::print(
+      "decode  {:>5} tokens  {:>9.1f} tokens/s, {:.1f} GB/s of weights, {:.0f} % of the "
+      "{:.1f} GB/s read roof\n",
+      flags.decode, median(decode), bandwidth / 1e9, 100 * share, median(roof) / 1e9);
   return {};
 }
 
@@ -113,11 +114,14 @@ void set_up_bench(CLI::App& command, Action& action) {
   auto flags = std::make_shared<BenchFlags>();
   flags->engine.add_to(command);
   command.add_option("--prefill", flags->prefill, "Tokens of the prompt")
-      ->check(CLI::Range(1, 1 << 20))->capture_default_str();
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
   command.add_option("--decode", flags->decode, "Tokens decoded after it")
-      ->check(CLI::Range(1, 1 << 20))->capture_default_str();
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
   command.add_option("--repetitions", flags->repetitions, "Runs; medians are printed")
-      ->check(CLI::Range(1, 1000))->capture_default_str();
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command.add_flag("--json", flags->is_json, "Result as JSON");
   action = [flags] { return bench(*flags); };
 }

@@ -15,13 +15,14 @@ void EngineFlags::add_to(CLI::App& command) {
       ->capture_default_str();
   command.add_option("--isa", isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
-  command.add_option("--numerics", numerics,
-                     "strict: the same bits everywhere; deterministic; fast")
+  command
+      .add_option("--numerics", numerics, "strict: the same bits everywhere; deterministic; fast")
       ->check(CLI::IsMember({"strict", "deterministic", "fast"}))
       ->capture_default_str();
-  command.add_option("--activations", activations,
-                     "Activations in products with quantised weights; auto: int16 below 1e9 "
-                     "parameters, int8 from there up")
+  command
+      .add_option("--activations", activations,
+                  "Activations in products with quantised weights; auto: int16 below 1e9 "
+                  "parameters, int8 from there up")
       ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
       ->capture_default_str();
 }

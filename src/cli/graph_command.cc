@@ -20,8 +20,8 @@ Result<void> graph(const GraphFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const LanguageModel model,
                          build_language_model(file->metadata(), *file, options));
   fmt::print("# {}, {} parameters, {} activations, semantic hash {:016x}\n{}", model.architecture,
-             model.num_parameters, activations_name(model.activations),
-             semantic_hash(model.graph), print_graph(model.graph));
+             model.num_parameters, activations_name(model.activations), semantic_hash(model.graph),
+             print_graph(model.graph));
   return {};
 }
 

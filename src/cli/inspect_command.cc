@@ -38,8 +38,8 @@ void print_text(const GgufFile& file) {
              file.version(), file.metadata().size(), file.tensors().size(), parameters, bytes);
   for (int64_t i = 0; i < file.metadata().size(); ++i) {
     fmt::print("{:<44} {}\n", file.metadata().key(i),
-               shortened(metadata_to_json(file.metadata().value(i), 8).dump(
-                   -1, ' ', false, nlohmann::json::error_handler_t::replace)));
+               shortened(metadata_to_json(file.metadata().value(i), 8)
+                             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
   fmt::print("\n");
   for (const GgufTensor& tensor : file.tensors()) {

@@ -20,8 +20,12 @@ InterruptGuard::InterruptGuard() {
   std::signal(SIGINT, on_interrupt);
 }
 
-InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+InterruptGuard::~InterruptGuard() {
+  std::signal(SIGINT, SIG_DFL);
+}
 
-bool InterruptGuard::was_interrupted() const { return g_interrupted != 0; }
+bool InterruptGuard::was_interrupted() const {
+  return g_interrupted != 0;
+}
 
 }  // namespace quern::cli

@@ -41,7 +41,8 @@ void set_up_logits(CLI::App& command, Action& action) {
   auto flags = std::make_shared<LogitsFlags>();
   flags->engine.add_to(command);
   auto* input = command.add_option_group("input", "What to feed");
-  CLI::Option* prompt = input->add_option("--prompt", flags->prompt, "Text, with the model's begin token");
+  CLI::Option* prompt =
+      input->add_option("--prompt", flags->prompt, "Text, with the model's begin token");
   input->add_option("--tokens", flags->tokens, "Token ids: 1,2,3");
   input->require_option(1);
   command.add_option("--output", flags->output, "File for f32 [tokens, vocabulary]")->required();

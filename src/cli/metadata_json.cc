@@ -8,11 +8,15 @@ namespace {
 
 nlohmann::ordered_json element(const MetadataValue& value, int64_t i) {
   switch (value.type()) {
-    case MetadataType::kString: return std::string(*value.text_at(i));
-    case MetadataType::kBool: return *value.bool_at(i);
+    case MetadataType::kString:
+      return std::string(*value.text_at(i));
+    case MetadataType::kBool:
+      return *value.bool_at(i);
     case MetadataType::kFloat32:
-    case MetadataType::kFloat64: return *value.number_at(i);
-    default: break;
+    case MetadataType::kFloat64:
+      return *value.number_at(i);
+    default:
+      break;
   }
   const auto integer = value.integer_at(i);
   // Unsigned values past 2^63 do not fit an integer here.

@@ -46,8 +46,9 @@ Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags&
     std::vector<ChatMessage> messages;
     if (!flags.system.empty()) messages.push_back({"system", flags.system});
     messages.push_back({"user", prompt});
-    QUERN_ASSIGN_OR_RETURN(text,
-                           render_chat(engine.file().metadata(), tokenizer, messages, true));
+    QUERN_ASSIGN_OR_RETURN(const std::string_view source,
+                           engine.file().metadata().text("tokenizer.chat_template"));
+    QUERN_ASSIGN_OR_RETURN(text, render_chat_template(source, tokenizer, messages, true));
     options.parse_special = true;
     // Templates write the begin token themselves where they want one.
     options.add_special = false;
@@ -55,13 +56,16 @@ Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags&
   QUERN_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer.encode(text, options));
   if (ids.empty()) {
     const int32_t bos = tokenizer.special_ids().bos;
-    if (bos == kNoToken) return fail::invalid("The prompt is empty and the model has no begin token.");
+    if (bos == kNoToken)
+      return fail::invalid("The prompt is empty and the model has no begin token.");
     ids.push_back(bos);
   }
   return ids;
 }
 
-double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+double per_second(double count, double seconds) {
+  return seconds > 0 ? count / seconds : 0;
+}
 
 void print_timings(const Engine& engine, const RunFlags& flags, size_t num_prompt,
                    const Generation& result) {
@@ -140,8 +144,9 @@ void set_up_run(CLI::App& command, Action& action) {
       "PROMPT", flags->prompt, "Text to continue or answer; standard input when it is a pipe");
   command.add_flag("--chat", flags->is_chat, "Apply the model's chat template to the prompt");
   command.add_option("--system", flags->system, "System message for --chat");
-  command.add_option("--max-tokens", flags->generate.max_tokens,
-                     "Most tokens to write; -1 writes until the model ends")
+  command
+      .add_option("--max-tokens", flags->generate.max_tokens,
+                  "Most tokens to write; -1 writes until the model ends")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->capture_default_str();
   SamplerOptions& sampler = flags->generate.sampler;
@@ -149,14 +154,18 @@ void set_up_run(CLI::App& command, Action& action) {
       ->capture_default_str();
   command.add_option("--top-k", sampler.top_k, "Keep the k best tokens; 0: off")
       ->capture_default_str();
-  command.add_option("--top-p", sampler.top_p, "Keep the best tokens up to this probability; 1: off")
+  command
+      .add_option("--top-p", sampler.top_p, "Keep the best tokens up to this probability; 1: off")
       ->capture_default_str();
-  command.add_option("--min-p", sampler.min_p,
-                     "Drop tokens below this share of the best one's probability; 0: off")
+  command
+      .add_option("--min-p", sampler.min_p,
+                  "Drop tokens below this share of the best one's probability; 0: off")
       ->capture_default_str();
   command.add_option("--seed", flags->seed, "Seed of the sampler; a fresh one if absent");
   command.add_option("--stop", flags->generate.stops, "Text that ends the answer; repeatable")
-      ->take_all()->expected(1)->allow_extra_args(false);
+      ->take_all()
+      ->expected(1)
+      ->allow_extra_args(false);
   command.add_flag("--json", flags->is_json, "One JSON object instead of text");
   command.add_flag("--quiet", flags->is_quiet, "Nothing on stderr but errors");
   command.footer(

@@ -1,16 +1,56 @@
 // quern synth: a random-weight model.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "formats/synth.h"
 
 namespace quern::cli {
+namespace {
+
+struct SynthFlags {
+  SynthOptions options;
+  std::string type = "f32";
+  std::string output;
+};
+
+Result<void> synth(SynthFlags& flags) {
+  const auto dtype = find_dtype(flags.type);
+  if (!dtype) return fail::invalid("'{}' is not a type of weights.", flags.type);
+  flags.options.dtype = *dtype;
+  ProgressBar bar("Writing");
+  QUERN_ASSIGN_OR_RETURN(
+      const SynthReport report,
+      write_synthetic_model(flags.output, flags.options,
+                            [&](int64_t done, int64_t total) { bar.update(done, total); }));
+  bar.finish();
+  for (const std::string& note : report.notes) fmt::print(stderr, "{}\n", note);
+  fmt::print("{}: {} tensors, {} parameters, {} bytes of weights\n", flags.output,
+             report.num_tensors, report.num_parameters, report.weight_bytes);
+  return {};
+}
+
+std::string shape_names() {
+  std::string names;
+  for (const SynthShape& shape : synth_shapes()) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", shape.name);
+  }
+  return names;
+}
+
+}  // namespace
 
 void set_up_synth(CLI::App& command, Action& action) {
-  action = []() -> Result<void> { return {}; };
-  (void)command;
+  auto flags = std::make_shared<SynthFlags>();
+  command.add_option("--shape", flags->options.shape, "Shape of the model: " + shape_names())
+      ->capture_default_str();
+  command.add_option("--type", flags->type, "Type of the matrices: f32, f16, q4_0, q4_K, ...")
+      ->capture_default_str();
+  command.add_option("--seed", flags->options.seed, "Seed of the weights")->capture_default_str();
+  command.add_option("--output", flags->output, "File to write")->required();
+  command.footer("Example:\n  quern synth --shape smollm2-135m --type q4_0 --output m.gguf");
+  action = [flags] { return synth(*flags); };
 }
 
 }  // namespace quern::cli

@@ -60,7 +60,8 @@ Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
   }
   nlohmann::json pieces = nlohmann::json::array();
   for (const int32_t id : ids) {
-    pieces.push_back({{"id", id}, {"text", replace_invalid_utf8(std::string(tokenizer->token_bytes(id)))}});
+    pieces.push_back(
+        {{"id", id}, {"text", replace_invalid_utf8(std::string(tokenizer->token_bytes(id)))}});
   }
   fmt::print("{}\n", nlohmann::json{{"ids", ids}, {"tokens", pieces}}.dump());
   return {};
@@ -68,7 +69,8 @@ Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
 
 Result<void> detokenize(const DetokenizeFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto tokenizer, open_tokenizer(flags.model));
-  QUERN_ASSIGN_OR_RETURN(const auto ids, parse_token_list(fmt::format("{}", fmt::join(flags.ids, " "))));
+  QUERN_ASSIGN_OR_RETURN(const auto ids,
+                         parse_token_list(fmt::format("{}", fmt::join(flags.ids, " "))));
   for (const int32_t id : ids) {
     if (id >= tokenizer->vocab_size()) {
       return fail::out_of_range("Token {} is outside the vocabulary of {}.", id,

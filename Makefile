@@ -1,0 +1,24 @@
+# Front door: `make run` answers a prompt with a real model, `make test` runs every test.
+# Both set up what is missing (Debian packages, the model) and build first.
+.PHONY: run test build setup bench clean
+
+PROMPT ?= What is gravity? Answer in two sentences.
+JOBS ?= $(shell nproc)
+BUILD := build/release
+
+run: build
+	@scripts/setup --model
+	@model="$$(scripts/fetch_model)" && $(BUILD)/quern run "$$model" --chat --temp 0 --max-tokens 200 "$(PROMPT)"
+
+test: build
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+build: setup
+	@cmake --preset release -DCMAKE_BUILD_TYPE=Release > /dev/null
+	@cmake --build --preset release -j $(JOBS)
+
+setup:
+	@scripts/setup
+
+clean:
+	rm -rf build
