@@ -41,6 +41,7 @@ class Engine {
   const LanguageModel& model() const { return model_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   Device& device() { return *device_; }
+  const Device& device() const { return *device_; }
   const Executable& executable() const { return *executable_; }
   KvStore& kv() { return *kv_; }
   int64_t context_length() const { return context_length_; }
