@@ -5,8 +5,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>

@@ -138,7 +138,8 @@ constexpr Float round_even(Float x) {
 template <std::integral Int, std::floating_point Float>
 constexpr Int cast_to_int(Float x) {
   // 2^digits, the first value past the range; exact in every float type.
-  constexpr Float kEnd = static_cast<Float>(std::numeric_limits<Int>::max() / 2 + 1) * 2;
+  constexpr Int kHalf = std::numeric_limits<Int>::max() / 2 + 1;
+  constexpr Float kEnd = static_cast<Float>(kHalf) * 2;
   constexpr Float kBegin = std::numeric_limits<Int>::is_signed ? -kEnd : Float{0};
   if (x >= kEnd) return std::numeric_limits<Int>::max();
   if (x > kBegin) return static_cast<Int>(x);

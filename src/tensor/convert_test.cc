@@ -143,7 +143,8 @@ TEST(RoundEven, KeepsSignsAndSpecialValues) {
   EXPECT_FALSE(std::signbit(round_even(0.0f)));
   EXPECT_EQ(round_even(kInf), kInf);
   EXPECT_TRUE(std::isnan(round_even(kNan)));
-  for (double x = -20; x <= 20; x += 0.125) {
+  for (int eighths = -160; eighths <= 160; ++eighths) {
+    const double x = eighths / 8.0;
     EXPECT_EQ(round_even(x), std::nearbyint(x)) << x;
     EXPECT_EQ(round_even(static_cast<float>(x)), std::nearbyint(static_cast<float>(x))) << x;
   }

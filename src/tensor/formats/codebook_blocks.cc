@@ -15,7 +15,7 @@ constexpr int8_t kFp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -
 
 // `half` bytes; byte j holds element j in its low half and element j + half in its high half.
 void read_codes(const std::byte* codes, int half, const int8_t (&values)[16], int8_t* q) {
-  for (int j = 0; j < half; ++j) {
+  for (int64_t j = 0; j < half; ++j) {
     q[j] = values[low_nibble(codes[j])];
     q[j + half] = values[high_nibble(codes[j])];
   }
@@ -32,7 +32,7 @@ void decode_iq4_nl(const std::byte* block, DecodedBlock& out) {
 void decode_iq4_xs(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block);
   const int high = static_cast<int>(load_u16(block + 2));
-  for (int j = 0; j < 8; ++j) {
+  for (int64_t j = 0; j < 8; ++j) {
     const int low = static_cast<int>(load_u8(block + 4 + j / 2)) >> (j % 2 * 4) & 15;
     out.sub[j] = static_cast<int16_t>((low | (high >> (2 * j) & 3) << 4) - 32);
     read_codes(block + 8 + j * 16, 16, kIq4Values, out.q + j * 32);
@@ -51,7 +51,7 @@ void decode_mxfp4(const std::byte* block, DecodedBlock& out) {
 // 4 scale bytes | codes 8 of each 16. A scale is half of an e4m3 without sign; 0x7F is 0.
 void decode_nvfp4(const std::byte* block, DecodedBlock& out) {
   out.sub[0] = 1;
-  for (int g = 0; g < 4; ++g) {
+  for (int64_t g = 0; g < 4; ++g) {
     const uint32_t code = load_u8(block + g) & 0x7F;
     out.scale[g] = code == 0x7F ? 0.0f : f8e4m3_to_f32(static_cast<uint8_t>(code)) * 0.5f;
     read_codes(block + 4 + g * 8, 8, kFp4Values, out.q + g * 16);

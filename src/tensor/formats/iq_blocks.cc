@@ -31,11 +31,11 @@ int16_t odd_scale(uint32_t s) {
 // d | 8 times: 4 row numbers of 8 bits, u32 of 4 x 7 sign bits and s in the top 4
 void decode_iq2_xxs(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block) * 0.125f;
-  for (int j = 0; j < 8; ++j) {
+  for (int64_t j = 0; j < 8; ++j) {
     const std::byte* rows = block + 2 + j * 8;
     const uint32_t rest = load_u32(rows + 4);
     out.sub[j] = odd_scale(rest >> 28);
-    for (int l = 0; l < 4; ++l) {
+    for (int64_t l = 0; l < 4; ++l) {
       put_signed(kIq2XxsGrid[load_u8(rows + l)], with_parity(rest >> (7 * l) & 127),
                  out.q + j * 32 + l * 8);
     }
@@ -44,7 +44,7 @@ void decode_iq2_xxs(const std::byte* block, DecodedBlock& out) {
 
 // Two 4-bit s of each byte, low half first: the sub-scales of 16 groups of 16.
 void read_nibble_scales(const std::byte* bytes, DecodedBlock& out) {
-  for (int j = 0; j < 8; ++j) {
+  for (int64_t j = 0; j < 8; ++j) {
     out.sub[2 * j] = odd_scale(load_u8(bytes + j) & 15);
     out.sub[2 * j + 1] = odd_scale(load_u8(bytes + j) >> 4);
   }
@@ -53,7 +53,7 @@ void read_nibble_scales(const std::byte* bytes, DecodedBlock& out) {
 // d | 32 u16 of a 9-bit row number and 7 sign bits | 8 bytes of s
 void decode_iq2_xs(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block) * 0.125f;
-  for (int l = 0; l < 32; ++l) {
+  for (int64_t l = 0; l < 32; ++l) {
     const uint32_t code = load_u16(block + 2 + 2 * l);
     put_signed(kIq2XsGrid[code & 511], with_parity(code >> 9), out.q + l * 8);
   }
@@ -63,7 +63,7 @@ void decode_iq2_xs(const std::byte* block, DecodedBlock& out) {
 // d | 32 low bytes of row numbers | 32 sign bytes | 8 bytes of 4 high bit pairs | 8 bytes of s
 void decode_iq2_s(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block) * 0.125f;
-  for (int l = 0; l < 32; ++l) {
+  for (int64_t l = 0; l < 32; ++l) {
     const auto high = static_cast<uint32_t>(bit_pair(block[66 + l / 4], l % 4));
     const uint32_t row = load_u8(block + 2 + l) | high << 8;
     put_signed(kIq2SGrid[row], load_u8(block + 34 + l), out.q + l * 8);
@@ -74,10 +74,10 @@ void decode_iq2_s(const std::byte* block, DecodedBlock& out) {
 // d | 64 row numbers | 8 u32 of 4 x 7 sign bits and s in the top 4
 void decode_iq3_xxs(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block) * 0.25f;
-  for (int j = 0; j < 8; ++j) {
+  for (int64_t j = 0; j < 8; ++j) {
     const uint32_t rest = load_u32(block + 66 + j * 4);
     out.sub[j] = odd_scale(rest >> 28);
-    for (int l = 0; l < 4; ++l) {
+    for (int64_t l = 0; l < 4; ++l) {
       const std::byte* rows = block + 2 + j * 8 + l * 2;
       const uint32_t signs = with_parity(rest >> (7 * l) & 127);
       put_signed(kIq3XxsGrid[load_u8(rows)], signs, out.q + j * 32 + l * 8);
@@ -89,13 +89,14 @@ void decode_iq3_xxs(const std::byte* block, DecodedBlock& out) {
 // d | 64 low bytes of row numbers | 8 bytes of ninth bits | 32 sign bytes | 4 bytes of s
 void decode_iq3_s(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block);
-  for (int l = 0; l < 64; ++l) {
+  for (int64_t l = 0; l < 64; ++l) {
     const uint32_t high = load_u8(block + 66 + l / 8) >> (l % 8) & 1;
     const uint32_t signs = load_u8(block + 74 + l / 2) >> (l % 2 * 4);
     put_signed(kIq3SGrid[load_u8(block + 2 + l) | high << 8], signs, out.q + l * 4);
   }
-  for (int j = 0; j < 8; ++j)
+  for (int64_t j = 0; j < 8; ++j) {
     out.sub[j] = odd_scale(load_u8(block + 106 + j / 2) >> (j % 2 * 4) & 15);
+  }
 }
 
 // q = 8 g + 1, or 8 g - 1 when `is_negative`: the eighth that the format adds to each g.
@@ -107,10 +108,10 @@ void put_shifted(const std::array<int8_t, 8>& row, bool is_negative, int8_t* q) 
 // d | 32 low bytes of row numbers | 8 u16 of 4 x 3 high bits, s in bits 12-14, shift in bit 15
 void decode_iq1_s(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block) * 0.125f;
-  for (int j = 0; j < 8; ++j) {
+  for (int64_t j = 0; j < 8; ++j) {
     const uint32_t rest = load_u16(block + 34 + 2 * j);
     out.sub[j] = odd_scale(rest >> 12 & 7);
-    for (int l = 0; l < 4; ++l) {
+    for (int64_t l = 0; l < 4; ++l) {
       const uint32_t row = load_u8(block + 2 + j * 4 + l) | (rest >> (3 * l) & 7) << 8;
       put_shifted(kIq1Grid[row], rest >> 15 != 0, out.q + j * 32 + l * 8);
     }
@@ -121,13 +122,13 @@ void decode_iq1_s(const std::byte* block, DecodedBlock& out) {
 // top nibbles, low first, are d
 void decode_iq1_m(const std::byte* block, DecodedBlock& out) {
   uint32_t d = 0;
-  for (int k = 0; k < 4; ++k) {
+  for (int64_t k = 0; k < 4; ++k) {
     const uint32_t scales = load_u16(block + 48 + 2 * k);
     d |= scales >> 12 << (4 * k);
-    for (int j = 0; j < 4; ++j) out.sub[4 * k + j] = odd_scale(scales >> (3 * j) & 7);
+    for (int64_t j = 0; j < 4; ++j) out.sub[4 * k + j] = odd_scale(scales >> (3 * j) & 7);
   }
   out.scale[0] = f16_to_f32(static_cast<uint16_t>(d)) * 0.125f;
-  for (int l = 0; l < 32; ++l) {
+  for (int64_t l = 0; l < 32; ++l) {
     const uint32_t rest = load_u8(block + 32 + l / 2) >> (l % 2 * 4) & 15;
     const uint32_t row = load_u8(block + l) | (rest & 7) << 8;
     put_shifted(kIq1Grid[row], rest >> 3 != 0, out.q + l * 8);

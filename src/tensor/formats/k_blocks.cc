@@ -100,7 +100,7 @@ void decode_q5_k(const std::byte* block, DecodedBlock& out) {
 // In each half of 128, byte l of 64 holds the nibbles of elements l and l + 64.
 void decode_q6_k(const std::byte* block, DecodedBlock& out) {
   read_bit_pairs(block + 128, out.q);
-  for (int h = 0; h < 2; ++h) {
+  for (int64_t h = 0; h < 2; ++h) {
     int8_t* q = out.q + h * 128;
     for (int l = 0; l < 64; ++l) {
       const std::byte nibbles = block[h * 64 + l];
@@ -108,7 +108,10 @@ void decode_q6_k(const std::byte* block, DecodedBlock& out) {
       q[l + 64] = static_cast<int8_t>((q[l + 64] << 4 | high_nibble(nibbles)) - 32);
     }
   }
-  for (int j = 0; j < 16; ++j) out.sub[j] = static_cast<int8_t>(block[192 + j]);
+  for (int j = 0; j < 16; ++j) {
+    const int scale = static_cast<int>(load_u8(block + 192 + j));
+    out.sub[j] = static_cast<int16_t>((scale ^ 128) - 128);
+  }
   out.scale[0] = load_f16(block + 208);
 }
 

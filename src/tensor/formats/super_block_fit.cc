@@ -26,6 +26,14 @@ struct SuperFit {
   std::array<AffineFit, kMaxSubBlocks> fits;
 };
 
+size_t num_sub_blocks(const SuperRanges& ranges) {
+  return static_cast<size_t>(kSuperBlock / ranges.sub_block);
+}
+
+const float* sub_block(const float* x, const SuperRanges& ranges, size_t j) {
+  return x + j * static_cast<size_t>(ranges.sub_block);
+}
+
 using SubFits = std::array<AffineFit, kMaxSubBlocks>;
 
 int nearest(float value, float unit, int low, int high) {
@@ -60,9 +68,8 @@ SuperFit fit_integers(const float* x, const SuperRanges& ranges, const SubFits& 
   super.scale = scale;
   super.minimum = minimum;
   super.error = 0;
-  const size_t num_sub_blocks = static_cast<size_t>(kSuperBlock / ranges.sub_block);
-  for (size_t j = 0; j < num_sub_blocks; ++j) {
-    choose_integers(x + j * static_cast<size_t>(ranges.sub_block), ranges, ideal[j], j, super);
+  for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
+    choose_integers(sub_block(x, ranges, j), ranges, ideal[j], j, super);
     super.error += super.fits[j].error;
   }
   return super;
@@ -73,7 +80,7 @@ SuperFit fit_integers(const float* x, const SuperRanges& ranges, const SubFits& 
 void refit_common(const float* x, const SuperRanges& ranges, const SuperFit& super, float* scale,
                   float* minimum) {
   float aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
-  for (size_t j = 0; j < static_cast<size_t>(kSuperBlock / ranges.sub_block); ++j) {
+  for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
     const AffineFit& fit = super.fits[j];
     const auto s = static_cast<float>(super.sub[j]);
     const auto m = static_cast<float>(super.min[j]);
@@ -81,7 +88,7 @@ void refit_common(const float* x, const SuperRanges& ranges, const SuperFit& sup
     ab += s * m * fit.sum_q;
     bb += m * m * static_cast<float>(ranges.sub_block);
     xa += s * fit.sum_xq;
-    xb += m * sum_of(x + j * static_cast<size_t>(ranges.sub_block), ranges.sub_block);
+    xb += m * sum_of(sub_block(x, ranges, j), ranges.sub_block);
   }
   const float determinant = aa * bb - ab * ab;
   if (bb > 0 && determinant > 0) {
@@ -107,12 +114,12 @@ SuperFit improve(const float* x, const SuperRanges& ranges, const SubFits& ideal
 void store(const SuperFit& super, const SuperRanges& ranges, DecodedBlock& out) {
   out.scale[0] = super.scale;
   out.minimum = super.minimum;
-  for (int j = 0; j < kSuperBlock / ranges.sub_block; ++j) {
-    const auto at = static_cast<size_t>(j);
-    out.sub[j] = static_cast<int16_t>(super.sub[at]);
-    out.mins[j] = static_cast<int16_t>(super.min[at]);
-    for (int i = 0; i < ranges.sub_block; ++i) {
-      out.q[j * ranges.sub_block + i] = static_cast<int8_t>(super.fits[at].q[i]);
+  const auto size = static_cast<size_t>(ranges.sub_block);
+  for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
+    out.sub[j] = static_cast<int16_t>(super.sub[j]);
+    out.mins[j] = static_cast<int16_t>(super.min[j]);
+    for (size_t i = 0; i < size; ++i) {
+      out.q[j * size + i] = static_cast<int8_t>(super.fits[j].q[i]);
     }
   }
 }
@@ -122,9 +129,9 @@ void store(const SuperFit& super, const SuperRanges& ranges, DecodedBlock& out) 
 void fit_super_scale(const float* x, const SuperRanges& ranges, DecodedBlock& out) {
   SubFits ideal;
   float largest = 0;
-  for (int j = 0; j < kSuperBlock / ranges.sub_block; ++j) {
-    AffineFit& fit = ideal[static_cast<size_t>(j)];
-    fit = search_scale(x + j * ranges.sub_block, ranges.sub_block, ranges.low, ranges.high,
+  for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
+    AffineFit& fit = ideal[j];
+    fit = search_scale(sub_block(x, ranges, j), ranges.sub_block, ranges.low, ranges.high,
                        FitStorage::kSubScale);
     if (std::fabs(fit.scale) > std::fabs(largest)) largest = fit.scale;
   }
@@ -136,9 +143,9 @@ void fit_super_scale_min(const float* x, const SuperRanges& ranges, DecodedBlock
   SubFits ideal;
   float largest_scale = 0;
   float least_minimum = 0;
-  for (int j = 0; j < kSuperBlock / ranges.sub_block; ++j) {
-    AffineFit& fit = ideal[static_cast<size_t>(j)];
-    fit = search_scale_min(x + j * ranges.sub_block, ranges.sub_block, ranges.high,
+  for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
+    AffineFit& fit = ideal[j];
+    fit = search_scale_min(sub_block(x, ranges, j), ranges.sub_block, ranges.high,
                            FitStorage::kSubScale);
     largest_scale = std::max(largest_scale, fit.scale);
     least_minimum = std::min(least_minimum, fit.minimum);
