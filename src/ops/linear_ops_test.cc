@@ -95,5 +95,123 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, LinearGolden,
                                          "tq2_0"),
                          [](const auto& test) { return test.param; });
 
+std::vector<float> ramp(size_t n) {
+  std::vector<float> values(n);
+  for (size_t i = 0; i < n; ++i) {
+    values[i] = static_cast<float>(static_cast<int>(i * 7919 % 2003) - 1001) * 0.0173f;
+  }
+  return values;
+}
+
+// A weight with the encoder of a format.
+Tensor encoded(DType dtype, const Shape& shape) {
+  const auto values = ramp(static_cast<size_t>(shape.num_elements()));
+  const DTypeInfo& info = dtype_info(dtype);
+  std::vector<std::byte> bytes(
+      static_cast<size_t>(shape.num_elements() / info.block_size * info.block_bytes));
+  quantize_row(dtype, values.data(), bytes.data(), shape.num_elements());
+  auto weight = Tensor::from_bytes(dtype, shape, bytes);
+  return weight ? std::move(*weight) : Tensor();
+}
+
+TEST(Linear, EveryTokenAndEveryRowIsComputedAlone) {
+  // 37 rows: more than are decoded at once, and not a multiple.
+  const auto values = ramp(5 * 512);
+  for (const DType dtype : {DType::kF32, DType::kQ8_0, DType::kQ4_K}) {
+    const Tensor weight = encoded(dtype, {37, 512});
+    for (const Activations kind : {Activations::kF32, Activations::kInt8, Activations::kInt16}) {
+      if (kind != Activations::kF32 && !is_quantized(dtype)) continue;
+      const auto together = multiply(f32({5, 512}, values), weight, kind);
+      ASSERT_EQ(together.size(), 5u * 37u);
+      for (size_t t = 0; t < 5; ++t) {
+        const std::vector<float> row(values.begin() + static_cast<long>(512 * t),
+                                     values.begin() + static_cast<long>(512 * t + 512));
+        const auto alone = multiply(f32({512}, row), weight, kind);
+        EXPECT_TRUE(all_same_bits(std::span(together).subspan(37 * t, 37), std::span(alone)));
+      }
+    }
+  }
+}
+
+TEST(Linear, FloatProductsAreThoseOfTheDequantizedWeight) {
+  const Tensor weight = encoded(DType::kQ6_K, {3, 256}), x = f32({2, 256}, ramp(512));
+  std::vector<float> wide(3 * 256);
+  dequantize_row(DType::kQ6_K, weight.host_view()->data(), wide.data(), 3 * 256);
+  EXPECT_TRUE(all_same_bits(multiply(x, weight, Activations::kF32),
+                            multiply(x, f32({3, 256}, wide), Activations::kF32)));
+}
+
+TEST(Linear, ScaleThenBiasEachRoundOnce) {
+  const Tensor x = f32({1, 2}, {1, 1}), weight = f32({1, 2}, {1, 0x1p-23f});
+  const float scale = 1.1f;
+  const Tensor y = run_one("projection.linear", {x, weight, f32({1}, {0.3f})},
+                           {{"weight_scale", static_cast<double>(scale)}});
+  const float product = 1.0f + 0x1p-23f;
+  const float scaled = product * scale;
+  EXPECT_EQ(values_of<float>(y), std::vector<float>{scaled + 0.3f});
+}
+
+TEST(Linear, F64ComputesInF64) {
+  const Tensor x = f64({1, 1}, {1.0 / 3.0});
+  const Tensor y = run_one("projection.linear", {x, f32({1, 1}, {3.0f}), f64({1}, {1e-17})});
+  EXPECT_EQ(y.dtype(), DType::kF64);
+  EXPECT_EQ(values_of<double>(y), std::vector<double>{(1.0 / 3.0) * 3.0 + 1e-17});
+}
+
+TEST(Linear, TypesMayBeSymbolicInTheTokens) {
+  const Dim t = Dim::symbolic('T');
+  const TensorType weight{.dtype = DType::kQ4_K, .dims = {Dim::constant(8), Dim::constant(512)}};
+  const auto types = infer_op("projection.linear", {{.dims = {t, Dim::constant(512)}}, weight});
+  ASSERT_TRUE(types) << types.error().message;
+  EXPECT_EQ((*types)[0].to_string(), "f32[T, 8]");
+}
+
+// The message of a refusal.
+std::string refusal(std::vector<Tensor> inputs, Attributes attributes = {}) {
+  const auto outputs = run_op("projection.linear", std::move(inputs), std::move(attributes));
+  return outputs ? std::string("accepted") : outputs.error().message;
+}
+
+TEST(Linear, RefusalsNamePortTypeAndWish) {
+  const Tensor x = f32({1, 32}, ramp(32)), weight = encoded(DType::kQ8_0, {2, 32});
+  const Tensor q = tensor_of<int8_t>(DType::kI8, {1, 32}, std::vector<int8_t>(32));
+  const Tensor d = f32({1, 1}, {1});
+  EXPECT_EQ(refusal({q, weight}),
+            "projection.linear: Port 'x' has type i8[1, 32], so port 'scale' must be given.");
+  EXPECT_EQ(refusal({q, weight, {}, f32({1, 2}, {1, 1})}),
+            "projection.linear: Port 'scale' has type f32[1, 2]; with blocks of 32 it must be "
+            "f32[1, 1].");
+  EXPECT_EQ(refusal({x, weight, {}, d}),
+            "projection.linear: Port 'scale' belongs to i8 or i16 activations; 'x' has type "
+            "f32[1, 32].");
+  EXPECT_EQ(refusal({q, f32({2, 32}, ramp(64)), {}, d}),
+            "projection.linear: Port 'weight' has type f32[2, 32]; activations of type i8[1, 32] "
+            "need a block-quantised weight.");
+  EXPECT_EQ(refusal({f64({1, 32}, std::vector<double>(32)), weight}),
+            "projection.linear: Port 'x' has type f64[1, 32]; a weight of type q8_0[2, 32] takes "
+            "f32 and narrower.");
+  EXPECT_EQ(refusal({x, f64({1, 32}, std::vector<double>(32))}),
+            "projection.linear: Port 'weight' has type f64[1, 32], which is wider than the "
+            "f32[1, 32] it works on.");
+  EXPECT_EQ(refusal({f32({1, 31}, ramp(31)), weight}),
+            "projection.linear: Port 'weight' has type q8_0[2, 32]; the extent of axis 1 must be "
+            "31, the last axis of 'x'.");
+  EXPECT_EQ(refusal({x, weight}, {{"out_features", int64_t{3}}}),
+            "projection.linear: Attribute 'out_features' is 3; it must be 2, the rows of "
+            "'weight'.");
+  EXPECT_NE(refusal({x, weight, f32({3}, {1, 2, 3})}), "accepted");
+  EXPECT_NE(refusal({i32({1, 2}, {1, 2}), i32({1, 2}, {1, 2})}), "accepted");
+  EXPECT_NE(refusal({x, f32({32}, ramp(32))}), "accepted");
+}
+
+TEST(Linear, RowsOfAWeightAreWholeBlocks) {
+  const TensorType weight{.dtype = DType::kQ8_0, .dims = {Dim::constant(2), Dim::constant(40)}};
+  const auto types = infer_op("projection.linear", {{.dims = {Dim::constant(40)}}, weight});
+  ASSERT_FALSE(types);
+  EXPECT_EQ(types.error().message,
+            "projection.linear: Port 'weight' has type q8_0[2, 40]; its rows must be whole blocks "
+            "of 32.");
+}
+
 }  // namespace
 }  // namespace quern::test
