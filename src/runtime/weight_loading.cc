@@ -5,11 +5,13 @@
 #include "quern/op.h"
 
 namespace quern {
-namespace {
 
 Result<Tensor> load_weight(const std::string& name, const TensorType& type,
-                           const WeightSource& weights) {
-  QUERN_ASSIGN_OR_RETURN(Tensor tensor, weights.weight(name));
+                           const WeightSource* weights) {
+  if (weights == nullptr) {
+    return fail::precondition("The graph needs the weight '{}', but no weights are given.", name);
+  }
+  QUERN_ASSIGN_OR_RETURN(Tensor tensor, weights->weight(name));
   QUERN_ASSIGN_OR_RETURN(const Shape wanted, type.resolve(SymbolValues{}));
   if (tensor.dtype() != type.dtype || !(tensor.shape() == wanted)) {
     return fail::invalid("Weight '{}' is {}{}; the graph needs {}.", name,
@@ -17,8 +19,6 @@ Result<Tensor> load_weight(const std::string& name, const TensorType& type,
   }
   return tensor;
 }
-
-}  // namespace
 
 Result<std::vector<Tensor>> load_weights(const Graph& graph, const WeightSource* weights,
                                          const Progress& progress) {
@@ -29,12 +29,9 @@ Result<std::vector<Tensor>> load_weights(const Graph& graph, const WeightSource*
     ++done;
     if (node.op->id != "graph.weight") continue;
     const std::string& name = node.attributes.text("weight");
-    if (weights == nullptr) {
-      return fail::precondition("The graph needs the weight '{}', but no weights are given.", name);
-    }
     const ValueId value = node.outputs[0];
     QUERN_ASSIGN_OR_RETURN(loaded[static_cast<size_t>(value)],
-                           load_weight(name, graph.value(value).type, *weights));
+                           load_weight(name, graph.value(value).type, weights));
     if (progress) progress(done, total);
   }
   return loaded;

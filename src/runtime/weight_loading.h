@@ -1,14 +1,20 @@
 // Finds the weights that a graph names.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "quern/device.h"
 
 namespace quern {
 
+// One weight as the source gives it. Errors name the weight: no source, missing, or of another
+// dtype or shape.
+Result<Tensor> load_weight(const std::string& name, const TensorType& type,
+                           const WeightSource* weights);
+
 // The tensor of each graph.weight node by value id, as the source gives it (mapped, not copied);
-// empty tensors elsewhere. Errors name the weight: missing, or of another dtype or shape.
+// empty tensors elsewhere. Errors are those of load_weight().
 Result<std::vector<Tensor>> load_weights(const Graph& graph, const WeightSource* weights,
                                          const Progress& progress);
 

@@ -1,0 +1,71 @@
+// A plan with the graph's symbols bound: shapes, offsets in the arena, views of each step.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/cpu/loaded_values.h"
+#include "backends/cpu/plan.h"
+#include "backends/cpu/step.h"
+
+namespace quern::cpu {
+
+// Where the bytes of a run are; attach() gives every view its address.
+struct RunMemory {
+  std::byte* arena = nullptr;
+  std::span<std::byte* const> inputs;   // by graph input
+  std::span<std::byte* const> results;  // by Plan::result_storages
+};
+
+// One thread only.
+class BoundPlan {
+ public:
+  // `steps` are those of the plan. Errors: an extent or a size past 2^62.
+  static Result<BoundPlan> make(const Graph& graph, const Plan& plan, const LoadedValues& loaded,
+                                std::span<const std::unique_ptr<Step>> steps,
+                                const SymbolValues& symbols);
+
+  const SymbolValues& symbols() const { return symbols_; }
+  int64_t arena_bytes() const { return arena_bytes_; }
+  const Shape& shape(ValueId value) const { return shapes_[static_cast<size_t>(value)]; }
+  int64_t storage_bytes(int32_t storage) const { return sizes_[static_cast<size_t>(storage)]; }
+
+  void attach(const RunMemory& memory);
+  // Views, scratch and packed forms of a step; valid until the next attach().
+  StepContext context(size_t step) const;
+  // Address of a storage after attach().
+  const std::byte* data(int32_t storage) const { return bases_[static_cast<size_t>(storage)]; }
+
+ private:
+  struct StepPlace {
+    size_t first_input = 0;
+    size_t num_inputs = 0;
+    size_t num_outputs = 0;  // they follow the inputs
+    int64_t scratch_offset = 0;
+    int32_t packed_input = kNoStorage;
+    int32_t packed_output = kNoStorage;
+  };
+  explicit BoundPlan(const SymbolValues& symbols) : symbols_(symbols) {}
+  Result<void> resolve_shapes(const Graph& graph);
+  void make_views(const Graph& graph, const Plan& plan);
+  void add_view(const Graph& graph, const Plan& plan, ValueId value);
+  Result<void> size_storages(const Graph& graph, const Plan& plan,
+                             std::span<const std::unique_ptr<Step>> steps);
+  Result<void> lay_out(const Plan& plan, std::span<const std::unique_ptr<Step>> steps);
+  StepShapes step_shapes(size_t step) const;
+
+  SymbolValues symbols_;
+  std::vector<Shape> shapes_;          // by value
+  std::vector<TensorView> views_;      // of all steps
+  std::vector<int32_t> view_storage_;  // by view; kNoStorage: no data
+  std::vector<StepPlace> places_;      // by step
+  std::vector<int64_t> sizes_;         // by storage
+  std::vector<Storage> storages_;      // the plan's
+  std::vector<int64_t> offsets_;       // by storage; in the arena
+  std::vector<std::byte*> bases_;      // by storage, after attach()
+  std::byte* arena_ = nullptr;
+  int64_t arena_bytes_ = 0;
+};
+
+}  // namespace quern::cpu

@@ -1,0 +1,100 @@
+// Threads, instruction set, memory.
+#include "backends/cpu/device.h"
+
+#include "backends/cpu/executable.h"
+#include "base/fail.h"
+#include "hw/host_memory.h"
+#include "runtime/host_kv_store.h"
+
+namespace quern::cpu {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+Result<const KernelTable*> choose_kernels(const std::string& name) {
+  const CpuFeatures features = detect_cpu_features();
+  if (name.empty()) return &best_kernel_table(features);
+  const auto isa = find_isa(name);
+  if (!isa || find_kernel_table(*isa) == nullptr) {
+    return fail::invalid("There is no instruction set '{}'; this machine can use {}.", name,
+                         fmt::join(available_isas(), ", "));
+  }
+  if (!is_supported(*isa, features)) {
+    return fail::unavailable("The processor has no {}; this machine can use {}.", name,
+                             fmt::join(available_isas(), ", "));
+  }
+  return find_kernel_table(*isa);
+}
+
+Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
+  Capabilities capabilities;
+  capabilities.arch = isa_name(kernels.isa);
+  capabilities.correctness = CorrectnessClass::kBitExact;
+  capabilities.has_f64 = true;
+  capabilities.keeps_denormals = true;
+  capabilities.num_threads = num_threads;
+  capabilities.max_vector_bits = 32 * kernels.linear.num_lanes;
+  return capabilities;
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(int num_threads, const KernelTable& kernels)
+      : machine_(std::make_shared<Machine>(num_threads, kernels)),
+        capabilities_(capabilities_of(kernels, num_threads)),
+        description_{"cpu",
+                     fmt::format("this machine's processor: {}, {} thread{}", capabilities_.arch,
+                                 num_threads, num_threads == 1 ? "" : "s")} {}
+
+  const DeviceDescription& description() const override { return description_; }
+  const Capabilities& capabilities() const override { return capabilities_; }
+  DeviceCapacity capacity() const override {
+    const HostMemory memory = query_host_memory();
+    return {memory.total_bytes, memory.available_bytes};
+  }
+  Result<Buffer> allocate(int64_t size_bytes) override { return Buffer::allocate_host(size_bytes); }
+  Result<std::unique_ptr<Executable>> load(const Artifact& artifact, const WeightSource* weights,
+                                           const Progress& progress) override {
+    const auto* plan = dynamic_cast<const PlanArtifact*>(&artifact);
+    if (plan == nullptr) {
+      return fail::invalid("The artifact was not compiled by the backend cpu.");
+    }
+    return make_executable(*plan, machine_, weights, progress);
+  }
+  Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
+    QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
+    return std::unique_ptr<KvStore>(std::move(store));
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  Capabilities capabilities_;
+  DeviceDescription description_;
+};
+
+}  // namespace
+
+std::vector<std::string_view> available_isas() {
+  const CpuFeatures features = detect_cpu_features();
+  std::vector<std::string_view> names;
+  for (const KernelTable& table : kernel_tables()) {
+    if (is_supported(table.isa, features)) names.push_back(isa_name(table.isa));
+  }
+  return names;
+}
+
+Capabilities probe_capabilities() {
+  return capabilities_of(best_kernel_table(detect_cpu_features()), available_cpus());
+}
+
+Result<std::unique_ptr<Device>> make_device(const DeviceOptions& options) {
+  if (options.num_threads < 0 || options.num_threads > kMaxThreads) {
+    return fail::invalid("{} threads are asked for; the limit is {}.", options.num_threads,
+                         kMaxThreads);
+  }
+  QUERN_ASSIGN_OR_RETURN(const KernelTable* kernels, choose_kernels(options.isa));
+  const int num_threads = options.num_threads == 0 ? available_cpus() : options.num_threads;
+  return std::make_unique<CpuDevice>(num_threads, *kernels);
+}
+
+}  // namespace quern::cpu

@@ -1,0 +1,196 @@
+// Loading of steps, and runs.
+#include "backends/cpu/executable.h"
+
+#include <array>
+#include <list>
+
+#include "backends/cpu/bound_plan.h"
+#include "backends/cpu/state_binding.h"
+#include "base/fail.h"
+#include "quern/op.h"
+#include "runtime/binding.h"
+#include "runtime/host_kv_store.h"
+
+namespace quern::cpu {
+namespace {
+
+// Plans of the last bindings of symbols are kept: decode repeats one, prefill chunks another.
+constexpr size_t kMaxBoundPlans = 8;
+
+Error node_error(const Error& error, const Node& node) {
+  return error.with_context(fmt::format("Node '{}' ({})", node.name, node.op->id));
+}
+
+class FinishedSubmission final : public Submission {
+ public:
+  explicit FinishedSubmission(RunResult result) : result_(std::move(result)) {}
+  Result<RunResult> wait() override { return std::move(result_); }
+
+ private:
+  RunResult result_;
+};
+
+class CpuExecutable final : public Executable {
+ public:
+  CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
+      : graph_(artifact.graph), plan_(artifact.plan), machine_(std::move(machine)) {}
+
+  Result<void> load(const WeightSource* weights, const Progress& progress);
+  Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
+  int64_t weight_bytes() const override { return weight_bytes_; }
+  int64_t arena_bytes() const override { return arena_.size_bytes(); }
+
+ private:
+  Result<BoundPlan*> bind(const SymbolValues& symbols);
+  Result<void> grow_arena(int64_t size_bytes);
+  Result<void> attach(BoundPlan& bound, const RunArguments& arguments,
+                      std::vector<Buffer>& results);
+  Result<void> run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
+                         uint32_t stream);
+  Result<Tensor> result_tensor(const BoundPlan& bound, ValueId value,
+                               std::span<const Buffer> results) const;
+
+  Graph graph_;
+  Plan plan_;
+  std::shared_ptr<Machine> machine_;
+  std::optional<LoadedValues> loaded_;
+  std::vector<std::unique_ptr<Step>> steps_;
+  std::list<BoundPlan> bound_plans_;  // most recently used first
+  Buffer arena_;
+  // An address for inputs without bytes, since null means absent.
+  alignas(64) std::array<std::byte, 64> nothing_{};
+  int64_t weight_bytes_ = 0;
+};
+
+int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
+  if (step.entry->packed_weight < 0) return 0;
+  const ValueId weight =
+      graph.node(step.node).inputs[static_cast<size_t>(step.entry->packed_weight)];
+  const TensorType& type = graph.value(weight).type;
+  const auto shape = type.resolve(SymbolValues{});
+  return shape ? dense_size_bytes(type.dtype, *shape).value_or(0) : 0;
+}
+
+Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
+  QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
+  int64_t total = 0;
+  int64_t done = 0;
+  for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
+  for (const PlannedStep& step : plan_.steps) {
+    auto made = step.entry->make({graph_, step.node, *machine_, *loaded_});
+    if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));
+    weight_bytes_ += (*made)->weight_bytes();
+    steps_.push_back(std::move(*made));
+    const int64_t size = packed_weight_size(graph_, step);
+    done += size;
+    if (progress && size > 0) progress(done, total);
+  }
+  loaded_->release_source();
+  return {};
+}
+
+Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
+  for (auto it = bound_plans_.begin(); it != bound_plans_.end(); ++it) {
+    if (!(it->symbols() == symbols)) continue;
+    bound_plans_.splice(bound_plans_.begin(), bound_plans_, it);
+    return &bound_plans_.front();
+  }
+  QUERN_ASSIGN_OR_RETURN(BoundPlan bound,
+                         BoundPlan::make(graph_, plan_, *loaded_, steps_, symbols));
+  if (bound_plans_.size() == kMaxBoundPlans) bound_plans_.pop_back();
+  bound_plans_.push_front(std::move(bound));
+  return &bound_plans_.front();
+}
+
+Result<void> CpuExecutable::grow_arena(int64_t size_bytes) {
+  if (size_bytes <= arena_.size_bytes()) return {};
+  arena_ = Buffer();  // the old one is not needed while the new one is made
+  QUERN_ASSIGN_OR_RETURN(arena_, Buffer::allocate_host(size_bytes));
+  return {};
+}
+
+Result<std::byte*> mutable_data(Buffer& buffer) {
+  QUERN_ASSIGN_OR_RETURN(const auto bytes, buffer.mutable_host_view());
+  return bytes.data();
+}
+
+Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& arguments,
+                                   std::vector<Buffer>& results) {
+  RunMemory memory;
+  std::vector<std::byte*> inputs;
+  for (const NodeId id : graph_.inputs()) {
+    const auto it = arguments.inputs.find(graph_.node(id).name);
+    QUERN_ASSIGN_OR_RETURN(const auto bytes, it->second.host_view());
+    // Steps do not write their inputs; read-only storage is viewed without its const.
+    inputs.push_back(bytes.empty() ? nothing_.data() : const_cast<std::byte*>(bytes.data()));
+  }
+  std::vector<std::byte*> outputs;
+  for (const int32_t storage : plan_.result_storages) {
+    QUERN_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate_host(bound.storage_bytes(storage)));
+    QUERN_ASSIGN_OR_RETURN(std::byte * data, mutable_data(buffer));
+    outputs.push_back(data);
+    results.push_back(std::move(buffer));
+  }
+  QUERN_TRY(grow_arena(bound.arena_bytes()));
+  if (!arena_.is_empty()) {
+    QUERN_ASSIGN_OR_RETURN(memory.arena, mutable_data(arena_));
+  }
+  memory.inputs = inputs;
+  memory.results = outputs;
+  bound.attach(memory);
+  return {};
+}
+
+Result<void> CpuExecutable::run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
+                                      uint32_t stream) {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    StepContext context = bound.context(i);
+    const PlannedStep& planned = plan_.steps[i];
+    if (planned.state >= 0) context.kv = states[static_cast<size_t>(planned.state)];
+    context.stream = stream;
+    const auto done = steps_[i]->run(context);
+    if (!done) return tl::unexpected(node_error(done.error(), graph_.node(planned.node)));
+  }
+  return {};
+}
+
+// A result in memory of its own: the buffer that steps wrote, or a copy of an input or weight.
+Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId value,
+                                            std::span<const Buffer> results) const {
+  const int32_t id = plan_.value_storage[static_cast<size_t>(value)];
+  const Storage& storage = plan_.storages[static_cast<size_t>(id)];
+  const DType dtype = graph_.value(value).type.dtype;
+  if (storage.home == Home::kResult) {
+    return Tensor::make(dtype, bound.shape(value), results[static_cast<size_t>(storage.index)]);
+  }
+  const auto size = static_cast<size_t>(bound.storage_bytes(id));
+  return Tensor::from_bytes(dtype, bound.shape(value), {bound.data(id), size});
+}
+
+Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
+  QUERN_ASSIGN_OR_RETURN(const auto states, bind_states(graph_, arguments));
+  QUERN_ASSIGN_OR_RETURN(BoundPlan * bound, bind(symbols));
+  std::vector<Buffer> results;
+  QUERN_TRY(attach(*bound, arguments, results));
+  QUERN_TRY(run_steps(*bound, states, arguments.stream));
+  RunResult result;
+  for (const PlannedResult& planned : plan_.results) {
+    QUERN_ASSIGN_OR_RETURN(Tensor tensor, result_tensor(*bound, planned.value, results));
+    result.values.emplace_back(planned.name, std::move(tensor));
+  }
+  return std::make_unique<FinishedSubmission>(std::move(result));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Executable>> make_executable(const PlanArtifact& artifact,
+                                                    std::shared_ptr<Machine> machine,
+                                                    const WeightSource* weights,
+                                                    const Progress& progress) {
+  auto executable = std::make_unique<CpuExecutable>(artifact, std::move(machine));
+  QUERN_TRY(executable->load(weights, progress));
+  return executable;
+}
+
+}  // namespace quern::cpu

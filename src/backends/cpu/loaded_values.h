@@ -1,0 +1,37 @@
+// Weights and constants of a graph, as plain tensors.
+#pragma once
+
+#include <vector>
+
+#include "backends/cpu/plan.h"
+#include "quern/graph.h"
+#include "quern/tensor.h"
+#include "quern/weight_source.h"
+
+namespace quern::cpu {
+
+// Keeps the tensors that steps read in place; a mapped source copies nothing. Weights that steps
+// pack are fetched one at a time and not kept.
+class LoadedValues {
+ public:
+  // `weights` may be null for a graph without weights; it is needed until release_source().
+  // Errors: a weight that is missing or of another type, a constant that cannot be made.
+  static Result<LoadedValues> make(const Graph& graph, const Plan& plan,
+                                   const WeightSource* weights);
+
+  // The tensor of a weight or constant.
+  Result<Tensor> fetch(ValueId value) const;
+  // A kept tensor; empty for every other value.
+  const Tensor& kept(ValueId value) const { return kept_[static_cast<size_t>(value)]; }
+  void release_source() { weights_ = nullptr; }
+
+ private:
+  LoadedValues(const Graph& graph, const WeightSource* weights)
+      : graph_(&graph), weights_(weights), kept_(graph.values().size()) {}
+
+  const Graph* graph_;
+  const WeightSource* weights_;
+  std::vector<Tensor> kept_;  // by value
+};
+
+}  // namespace quern::cpu

@@ -1,0 +1,73 @@
+// A step: one node of a plan, made ready for this machine when a graph is loaded.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "backends/cpu/machine.h"
+#include "quern/graph.h"
+#include "quern/op.h"
+
+namespace quern {
+class HostKvStore;
+}
+
+namespace quern::cpu {
+
+// What a step sees when it runs. Views are in port order; an absent optional input, a weight that
+// the step packed and an output in plain form that nobody reads have no data.
+struct StepContext {
+  std::span<const TensorView> inputs;
+  std::span<const TensorView> outputs;
+  std::byte* scratch = nullptr;        // scratch_bytes() bytes, 64-byte aligned
+  std::byte* packed_input = nullptr;   // the packed form of inputs, see OpEntry
+  std::byte* packed_output = nullptr;  // where the packed form of the outputs goes
+  HostKvStore* kv = nullptr;           // the state that the attribute `state` names
+  uint32_t stream = 0;                 // step counter of random operations
+};
+
+// Shapes of a step for one binding of the graph's symbols, in port order.
+struct StepShapes {
+  std::span<const TensorView> inputs;  // without data
+  std::span<const TensorView> outputs;
+};
+
+// Made by a StepMaker; owns what it prepared (packed weights, tables). One thread only.
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual Result<void> run(const StepContext& context) = 0;
+  // Memory that a run needs besides its outputs.
+  virtual int64_t scratch_bytes(const StepShapes&) const { return 0; }
+  // Size of the packed form of the outputs, for operations that give one.
+  virtual int64_t packed_bytes(const StepShapes&) const { return 0; }
+  // Bytes of weights that the step keeps in a layout of its own.
+  virtual int64_t weight_bytes() const { return 0; }
+};
+
+// Tensors known when a graph is loaded: weights and constants.
+class LoadedValues;
+
+struct StepRequest {
+  const Graph& graph;
+  NodeId id;
+  Machine& machine;
+  const LoadedValues& loaded;
+
+  const Node& node() const { return graph.node(id); }
+  const Attributes& attributes() const { return node().attributes; }
+  bool has_input(size_t port) const {
+    return port < node().inputs.size() && node().inputs[port] != kNoValue;
+  }
+  // Type of a present input.
+  const TensorType& input_type(size_t port) const { return graph.value(node().inputs[port]).type; }
+  const TensorType& output_type(size_t port) const {
+    return graph.value(node().outputs[port]).type;
+  }
+};
+
+using StepMaker = Result<std::unique_ptr<Step>> (*)(const StepRequest& request);
+
+}  // namespace quern::cpu
