@@ -69,6 +69,7 @@ double bytes_per_token(const Engine& engine) {
 
 Result<void> bench(const BenchFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
+  engine->allow_context(flags.prefill + flags.decode);
   QUERN_TRY(measure(*engine, flags));  // warm-up
   std::vector<double> prefill;
   std::vector<double> decode;

@@ -29,6 +29,7 @@ Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
   if (ids.empty()) return fail::invalid("There are no tokens to feed.");
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
   const auto count = static_cast<int64_t>(ids.size());
+  engine->allow_context(count);
   const int64_t chunk = flags.chunk == 0 ? count : flags.chunk;
   QUERN_ASSIGN_OR_RETURN(const Tensor rows,
                          engine->forward_chunked({sequence, ids, Feed::Logits::kAll}, chunk));

@@ -29,6 +29,20 @@ struct RunFlags {
   bool is_quiet = false;
 };
 
+// An explicit number of tokens is honoured beyond the length that the model was trained for.
+void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
+  const int64_t wanted =
+      static_cast<int64_t>(num_prompt) + std::max<int64_t>(flags.generate.max_tokens, 0);
+  if (flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
+  if (!flags.is_quiet) {
+    fmt::print(stderr,
+               "The model was trained for {} tokens; up to {} are asked for, and the end "
+               "may be poor.\n",
+               engine.context_length(), wanted);
+  }
+  engine.allow_context(wanted);
+}
+
 // PROMPT, or standard input when it is a pipe; neither gives the empty prompt.
 std::string read_prompt(const RunFlags& flags, bool has_prompt) {
   if (has_prompt || ::isatty(STDIN_FILENO) == 1) return flags.prompt;
@@ -109,6 +123,7 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
   QUERN_TRY(check_sampler_options(flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
   QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));
+  extend_context(*engine, flags, ids.size());
   if (!flags.is_quiet) {
     fmt::print(stderr, "{} on {} ({}, {} threads), {} numerics, {} activations\n",
                engine->model().architecture, flags.engine.device,

@@ -79,6 +79,10 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   return engine;
 }
 
+void Engine::allow_context(int64_t length) {
+  context_length_ = std::max(context_length_, length);
+}
+
 Result<void> Engine::check_feed(const Feed& feed) const {
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
   const auto count = static_cast<int64_t>(feed.tokens.size());

@@ -18,7 +18,7 @@ struct EngineOptions {
   DeviceOptions device_options;
   CompileOptions compile;
   ModelOptions model;
-  int64_t context_length = 0;  // 0: what the model was trained for
+  int64_t context_length = 0;  // limit of a sequence in tokens; 0: what the model was trained for
   Progress progress;           // of loading weights
 };
 
@@ -45,6 +45,9 @@ class Engine {
   const Executable& executable() const { return *executable_; }
   KvStore& kv() { return *kv_; }
   int64_t context_length() const { return context_length_; }
+  // Raises the limit to `length` tokens. What lies beyond the trained length computes as defined,
+  // but models write worse there.
+  void allow_context(int64_t length);
 
   // Runs the feeds as one batch and appends them to their sequences. f32 [R, vocab_size]: the rows
   // wanted, in order. The bits do not depend on what else is in the batch.

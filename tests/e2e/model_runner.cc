@@ -1,0 +1,75 @@
+#include "e2e/model_runner.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "generate/generate.h"
+
+namespace quern::test {
+
+std::string describe(const RunOn& on) {
+  return fmt::format("{}, {} threads, {}, {}", on.device, on.threads,
+                     on.isa.empty() ? "best isa" : on.isa, activations_name(on.activations));
+}
+
+std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
+  EngineOptions options;
+  options.device = on.device;
+  options.device_options = {on.threads, on.isa};
+  options.model.activations = on.activations;
+  auto engine = Engine::open(path, options);
+  EXPECT_TRUE(engine) << describe(on) << ": " << (engine ? "" : engine.error().message);
+  if (!engine) return nullptr;
+  (*engine)->allow_context(1024);
+  return std::move(*engine);
+}
+
+std::vector<float> run_logits(Engine& engine, const std::vector<int32_t>& ids, int64_t chunk) {
+  const auto sequence = engine.kv().create_sequence();
+  EXPECT_TRUE(sequence);
+  const int64_t step = chunk == 0 ? static_cast<int64_t>(ids.size()) : chunk;
+  const auto rows = engine.forward_chunked({*sequence, ids, Feed::Logits::kAll}, step);
+  EXPECT_TRUE(rows) << (rows ? "" : rows.error().message);
+  EXPECT_TRUE(engine.kv().remove_sequence(*sequence));
+  return rows ? rows->read_as<float>().value() : std::vector<float>{};
+}
+
+std::vector<int32_t> run_greedy(Engine& engine, const std::vector<int32_t>& ids, int64_t count) {
+  const auto sequence = engine.kv().create_sequence();
+  EXPECT_TRUE(sequence);
+  GenerateOptions options;
+  options.max_tokens = count;
+  options.sampler.temperature = 0;
+  const auto result = generate(engine, *sequence, ids, options, {});
+  EXPECT_TRUE(result) << (result ? "" : result.error().message);
+  EXPECT_TRUE(engine.kv().remove_sequence(*sequence));
+  return result ? result->tokens : std::vector<int32_t>{};
+}
+
+namespace {
+std::string existing(const std::string& path) {
+  return std::filesystem::exists(path) ? path : std::string();
+}
+}  // namespace
+
+std::string suite_file(const std::string& name) {
+  return existing(std::string(QUERN_SUITES_DIR) + "/" + name);
+}
+
+std::string smollm2_file() {
+  return existing(std::string(QUERN_MODEL_CACHE) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
+}
+
+std::vector<std::string> isa_caps() {
+  std::vector<std::string> caps;
+  const BackendRegistry backends = register_backends();
+  const auto cpu = backends.find("cpu");
+  if (!cpu) return caps;
+  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "avx512-vnni", "neon"}) {
+    if ((*cpu)->open({1, isa})) caps.emplace_back(isa);
+  }
+  return caps;
+}
+
+}  // namespace quern::test
