@@ -14,7 +14,7 @@ namespace quern::test {
 struct RunOn {
   std::string device = "cpu";
   int threads = 2;
-  std::string isa;
+  std::string isa = {};
   Activations activations = Activations::kAuto;
 };
 // "cpu, 2 threads, avx2, int16"

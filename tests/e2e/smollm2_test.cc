@@ -39,7 +39,7 @@ void expect_golden(Engine& engine, const nlohmann::json& prompt, const Bound& bo
   const std::string id = prompt["id"];
   const auto expected = read_npy(suite_file("smollm2_golden/logits_" + id + ".npy"));
   ASSERT_TRUE(expected) << expected.error().message;
-  const auto golden = expected->read_as<float>().value();
+  const auto golden = expected->tensor.read_as<float>().value();
   const std::vector<float> logits = run_logits(engine, ids, 0);
   ASSERT_EQ(logits.size(), ids.size() * golden.size());
   double worst = 0;

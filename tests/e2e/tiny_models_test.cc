@@ -45,7 +45,7 @@ TEST_P(TinyModels, LogitsAreWithinTheBoundOfFloat64) {
   for (const auto& [length, list] : ids.items()) {
     const auto expected = read_npy(suite_file(folder + "logits64_" + length + ".npy"));
     ASSERT_TRUE(expected) << expected.error().message;
-    const auto values = expected->read_as<double>().value();
+    const auto values = expected->tensor.read_as<double>().value();
     const auto tokens = list.get<std::vector<int32_t>>();
     EXPECT_LE(worst_difference(run_logits(*engine, tokens, 0), values), kBound) << length;
     EXPECT_LE(worst_difference(run_logits(*engine, tokens, 7), values), kBound) << length;
