@@ -8,13 +8,16 @@ const OpRegistry& builtin_ops() {
     OpRegistry ops;
     register_attention_ops(ops);
     register_cached_attention_ops(ops);
+    register_cast_ops(ops);
     register_elementwise_ops(ops);
     register_embedding_ops(ops);
     register_graph_ops(ops);
     register_linear_ops(ops);
+    register_masking_ops(ops);
     register_matmul_ops(ops);
     register_norm_ops(ops);
     register_quant_ops(ops);
+    register_random_ops(ops);
     register_reduction_ops(ops);
     register_rope_ops(ops);
     register_selection_ops(ops);

@@ -7,13 +7,16 @@ namespace quern {
 
 void register_attention_ops(OpRegistry& registry);
 void register_cached_attention_ops(OpRegistry& registry);
+void register_cast_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_embedding_ops(OpRegistry& registry);
 void register_graph_ops(OpRegistry& registry);
 void register_linear_ops(OpRegistry& registry);
+void register_masking_ops(OpRegistry& registry);
 void register_matmul_ops(OpRegistry& registry);
 void register_norm_ops(OpRegistry& registry);
 void register_quant_ops(OpRegistry& registry);
+void register_random_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
 void register_rope_ops(OpRegistry& registry);
 void register_selection_ops(OpRegistry& registry);

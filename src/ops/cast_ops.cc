@@ -1,0 +1,231 @@
+// math.cast: conversion between all real dtypes, one rounding from the source value.
+#include <bit>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/number_kernel.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+#include "tensor/block_format.h"
+#include "tensor/convert.h"
+
+namespace quern {
+namespace {
+
+// Elements pass through one of three exact types: double for floats, bits and decoded blocks,
+// int64_t or uint64_t for integers. Chunks bound the memory; they are whole blocks of any dtype.
+constexpr int64_t kChunk = 4096;
+
+// What to do with values past the largest finite f8.
+struct Overflow {
+  bool saturate_e4m3 = true;
+  bool saturate_e5m2 = false;
+};
+
+int64_t block_offset(const TensorView& view, int64_t first) {
+  const DTypeInfo& info = dtype_info(view.dtype);
+  return first / info.block_size * info.block_bytes;
+}
+
+// Loading -----------------------------------------------------------------------------------
+
+template <class Int, class Wide>
+void load_integers(const TensorView& x, int64_t first, std::vector<Wide>& values) {
+  const Int* source = x.as<const Int>() + first;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<Wide>(source[i]);
+}
+
+// Low nibble first.
+void load_nibbles(const TensorView& x, int64_t first, std::vector<int64_t>& values) {
+  const auto* source = x.as<const uint8_t>() + first / 2;
+  const int64_t sign = x.dtype == DType::kI4 ? 8 : 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t nibble = i % 2 == 0 ? source[i / 2] & 15 : source[i / 2] >> 4;
+    values[i] = (nibble ^ sign) - sign;
+  }
+}
+
+// Lowest bit first.
+void load_bits(const TensorView& x, int64_t first, std::vector<int64_t>& values) {
+  const auto* source = x.as<const uint8_t>() + first / 8;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = source[i / 8] >> (i % 8) & 1;
+}
+
+void load(const TensorView& x, int64_t first, std::vector<int64_t>& values) {
+  if (x.dtype == DType::kB1) return load_bits(x, first, values);
+  if (x.dtype == DType::kI4 || x.dtype == DType::kU4) return load_nibbles(x, first, values);
+  (void)with_integer_type(x.dtype, [&]<class Int>(Int) -> Result<void> {
+    load_integers<Int>(x, first, values);
+    return {};
+  });
+}
+void load(const TensorView& x, int64_t first, std::vector<uint64_t>& values) {
+  load_integers<uint64_t>(x, first, values);
+}
+void load(const TensorView& x, int64_t first, std::vector<double>& values) {
+  const auto n = static_cast<int64_t>(values.size());
+  if (!is_quantized(x.dtype)) return load_row(x, first, n, values.data());
+  std::vector<float> decoded(values.size());
+  dequantize_row(x.dtype, x.data + block_offset(x, first), decoded.data(), n);
+  values.assign(decoded.begin(), decoded.end());
+}
+
+// Storing -----------------------------------------------------------------------------------
+
+// A double from which one more rounding gives the rounding of `value` to any type of 24 bits of
+// mantissa or fewer: round to odd.
+template <class Int>
+double to_odd_double(Int value) {
+  const double nearest = static_cast<double>(value);
+  // An integer of 54 bits or more may not fit; dropping to the nearest below sets the last bit.
+  const auto magnitude =
+      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const int excess = 64 - std::countl_zero(magnitude) - 53;
+  if (excess <= 0) return nearest;
+  const uint64_t rest = magnitude & ((uint64_t{1} << excess) - 1);
+  const uint64_t odd = (magnitude - rest) | (rest != 0 ? uint64_t{1} << excess : 0);
+  const double rounded = static_cast<double>(odd);
+  return value < 0 ? -rounded : rounded;
+}
+
+template <class Wide>
+double to_double(Wide value, DType target) {
+  if constexpr (std::is_same_v<Wide, double>)
+    return value;
+  else
+    return target == DType::kF64 ? static_cast<double>(value) : to_odd_double(value);
+}
+
+template <class Wide>
+void store_floats(const std::vector<Wide>& values, Overflow overflow, int64_t first,
+                  const TensorView& y) {
+  std::vector<double> wide(values.size());
+  for (size_t i = 0; i < values.size(); ++i) wide[i] = to_double(values[i], y.dtype);
+  auto* bytes = y.as<uint8_t>() + first;
+  for (size_t i = 0; i < wide.size(); ++i) {
+    if (y.dtype == DType::kF8E4M3) bytes[i] = to_f8e4m3(wide[i], overflow.saturate_e4m3);
+    if (y.dtype == DType::kF8E5M2) bytes[i] = to_f8e5m2(wide[i], overflow.saturate_e5m2);
+  }
+  if (dtype_info(y.dtype).block_bytes == 1) return;
+  store_row(y, first, static_cast<int64_t>(wide.size()), wide.data());
+}
+
+template <class Wide>
+void store_blocks(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
+  std::vector<float> rounded;
+  for (const Wide value : values) rounded.push_back(static_cast<float>(to_double(value, y.dtype)));
+  quantize_row(y.dtype, rounded.data(), y.data + block_offset(y, first),
+               static_cast<int64_t>(rounded.size()));
+}
+
+// Floats truncate and clamp (NaN gives 0), integers wrap.
+template <class Int, class Wide>
+Int to_integer(Wide value) {
+  if constexpr (std::is_same_v<Wide, double>)
+    return cast_to_int<Int>(value);
+  else
+    return static_cast<Int>(value);
+}
+
+template <class Wide>
+void store_nibbles(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
+  auto* target = y.as<uint8_t>() + first / 2;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto nibble = static_cast<uint8_t>(to_integer<int64_t>(values[i]) & 15);  // wraps
+    target[i / 2] = static_cast<uint8_t>(i % 2 == 0 ? nibble : target[i / 2] | nibble << 4);
+  }
+}
+
+template <class Wide>
+void store_bits(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
+  auto* target = y.as<uint8_t>() + first / 8;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint8_t bit = static_cast<uint8_t>((values[i] != Wide(0) ? 1 : 0) << (i % 8));
+    target[i / 8] = static_cast<uint8_t>(i % 8 == 0 ? bit : target[i / 8] | bit);
+  }
+}
+
+template <class Wide>
+void store(const std::vector<Wide>& values, Overflow overflow, int64_t first, const TensorView& y) {
+  if (is_float(y.dtype)) return store_floats(values, overflow, first, y);
+  if (is_quantized(y.dtype)) return store_blocks(values, first, y);
+  if (y.dtype == DType::kB1) return store_bits(values, first, y);
+  if (y.dtype == DType::kI4 || y.dtype == DType::kU4) return store_nibbles(values, first, y);
+  (void)with_integer_type(y.dtype, [&]<class Int>(Int) -> Result<void> {
+    Int* target = y.as<Int>() + first;
+    for (size_t i = 0; i < values.size(); ++i) target[i] = to_integer<Int>(values[i]);
+    return {};
+  });
+}
+
+// The operation -----------------------------------------------------------------------------
+
+template <class Wide>
+void cast_all(const TensorView& x, Overflow overflow, const TensorView& y) {
+  const int64_t n = x.shape.num_elements();
+  std::vector<Wide> values;
+  for (int64_t first = 0; first < n; first += kChunk) {
+    values.resize(static_cast<size_t>(std::min(kChunk, n - first)));
+    load(x, first, values);
+    store(values, overflow, first, y);
+  }
+}
+
+Result<void> run_cast(const KernelContext& context) {
+  const TensorView& x = context.inputs[0];
+  const TensorView& y = context.outputs[0];
+  Overflow overflow;
+  const std::string& saturate = context.attributes.text("saturate");
+  if (saturate != "auto") overflow = {saturate == "true", saturate == "true"};
+  if (x.dtype == DType::kU64)
+    cast_all<uint64_t>(x, overflow, y);
+  else if (is_integer(x.dtype))
+    cast_all<int64_t>(x, overflow, y);
+  else
+    cast_all<double>(x, overflow, y);
+  return {};
+}
+
+Result<std::vector<TensorType>> infer_cast(const InferContext& context) {
+  const TensorType& x = *context.inputs[0];
+  const std::string& name = context.attributes.text("to");
+  const auto to = find_dtype(name);
+  if (!to) return fail::invalid("Attribute 'to' is '{}'; it must name a dtype.", name);
+  const bool is_readable = is_float(x.dtype) || is_integer(x.dtype) ||
+                           (is_quantized(x.dtype) && can_dequantize(x.dtype));
+  const bool is_writable = is_float(*to) || is_integer(*to) || can_encode(*to);
+  if (!is_readable || !is_writable) {
+    return fail::unimplemented("There is no cast from {} to {}.", x.to_string(), name);
+  }
+  const int64_t block = dtype_info(*to).block_size;
+  const bool is_whole = block == 1 || (x.rank() > 0 && x.dims.back().is_constant() &&
+                                       x.dims.back().factor % block == 0);
+  if (!is_whole) {
+    return fail::invalid("Port 'x' has type {}; its last extent must be a multiple of {} for {}.",
+                         x.to_string(), block, name);
+  }
+  return std::vector<TensorType>{{*to, x.dims}};
+}
+
+}  // namespace
+
+void register_cast_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  registry.add(
+      {.id = "math.cast",
+       .doc = "Each element as another dtype, with one rounding to nearest even. Float to integer "
+              "truncates and clamps (i4 and u4 wrap), NaN gives 0; integer to narrower integer "
+              "wraps; b1 is x != 0, true for NaN. Overflow gives infinity, or in f8 as 'saturate' "
+              "says. Block formats decode to f32 first and are encoded from f32.",
+       .inputs = {port("x")},
+       .outputs = {port("y")},
+       .attributes = {text("to", kRequired, "Name of the dtype."),
+                      text("saturate", "auto",
+                           "f8 overflow to the largest finite value; auto: for f8e4m3 only.",
+                           {"auto", "true", "false"})},
+       .infer = infer_cast,
+       .reference = run_cast});
+}
+
+}  // namespace quern
