@@ -43,6 +43,10 @@ function(quern_add_layer name)
   set_property(GLOBAL APPEND PROPERTY QUERN_INSTALL_TARGETS quern_${name})
 endfunction()
 
+# Real models are too large for the repository; tests that find none here skip, saying so.
+set(QUERN_MODELS_DIR "${PROJECT_SOURCE_DIR}/../models" CACHE PATH
+    "Folder of model files for tests (SmolLM2-135M-Instruct.Q4_1.gguf, ...)")
+
 function(quern_add_test name)
   if(NOT QUERN_TESTS)
     return()
@@ -61,6 +65,7 @@ function(quern_add_test name)
   target_link_libraries(${name} PRIVATE quern_options fmt::fmt GTest::gtest_main ${ARG_LIBS})
   target_compile_definitions(${name} PRIVATE
     QUERN_SUITES_DIR="${PROJECT_SOURCE_DIR}/../shared/suites"
+    QUERN_MODELS_DIR="${QUERN_MODELS_DIR}"
     QUERN_TEST_DATA_DIR="${PROJECT_SOURCE_DIR}/tests/data")
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})

@@ -17,18 +17,27 @@ constexpr size_t kMaxMerges = size_t{1} << 28;
 // Gives ids to texts: tokens keep theirs, others get the next.
 class Interner {
  public:
-  Interner(const TokenTable& table, size_t num_more)
-      : index_(static_cast<size_t>(table.size()) + num_more), next_(table.size()) {
-    for (int32_t id = 0; id < table.size(); ++id) index_.insert(table.text(id), id);
-  }
+  explicit Interner(const TokenTable& table) : table_(table), next_(table.size()) {}
   int32_t symbol(std::string_view text) {
-    const int32_t id = index_.find(text);
-    return id >= 0 ? id : index_.insert(kept_.emplace_back(text), next_++);
+    int32_t id = table_.find(text);
+    if (id < 0) id = others_.find(text);
+    return id >= 0 ? id : others_.insert(kept_.emplace_back(text), next_++);
+  }
+  // Some vocabularies have "ø" as a user-defined token: that text is not the byte F8, whose letter
+  // it is. The byte then is a symbol without a text.
+  int32_t symbol_of_byte(uint8_t byte) {
+    std::string letter;
+    append_utf8(byte_to_letter(byte), letter);
+    const int32_t id = symbol(letter);
+    if (id >= table_.size() || letter.size() == 1) return id;
+    const bool is_text = table_.type(id) == TokenType::kUserDefined || table_.is_special(id);
+    return is_text ? next_++ : id;
   }
 
  private:
-  TextIndex index_;
-  std::deque<std::string> kept_;  // texts that are no tokens
+  const TokenTable& table_;
+  TextIndex others_;
+  std::deque<std::string> kept_;  // the keys of others_
   int32_t next_;
 };
 
@@ -42,11 +51,9 @@ Result<BpeSymbols> BpeSymbols::make(const TokenTable& table, std::span<const std
   BpeSymbols symbols;
   symbols.num_tokens_ = table.size();
   symbols.merges_ = MergeTable(merges.size());
-  Interner interner(table, 256);
-  for (int b = 0; b < 256; ++b) {
-    std::string letter;
-    append_utf8(byte_to_letter(static_cast<uint8_t>(b)), letter);
-    symbols.bytes_[static_cast<size_t>(b)] = interner.symbol(letter);
+  Interner interner(table);
+  for (size_t b = 0; b < 256; ++b) {
+    symbols.bytes_[b] = interner.symbol_of_byte(static_cast<uint8_t>(b));
   }
   std::string joined;
   for (size_t rank = 0; rank < merges.size(); ++rank) {

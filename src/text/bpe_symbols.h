@@ -1,6 +1,7 @@
 // The symbols of a byte-level vocabulary: its tokens, the 256 bytes, and what merges make of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,11 @@ class BpeSymbols {
   const Merge* find_merge(int32_t left, int32_t right) const { return merges_.find(left, right); }
   int32_t symbol_of_byte(uint8_t byte) const { return bytes_[byte]; }
   bool is_token(int32_t symbol) const { return symbol < num_tokens_; }
+  bool has_token_of_byte(uint8_t byte) const { return is_token(bytes_[byte]); }
+  // Many vocabularies lack those that never stand in UTF-8 (C0, C1, F5 to FF) or are rare.
+  bool lacks_bytes() const {
+    return !std::all_of(bytes_.begin(), bytes_.end(), [this](int32_t s) { return is_token(s); });
+  }
 
  private:
   BpeSymbols() = default;

@@ -1,6 +1,7 @@
 // Words are independent, so the buffers of one call go from word to word.
 #include "text/bpe_tokenizer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.h"
@@ -22,6 +23,7 @@ class BpeTokenizer final : public Tokenizer {
         pre_tokenizer_(std::move(pre_tokenizer)) {
     fill_bytes();
     if (ignores_merges) index_words();
+    may_replace_ = symbols_.lacks_bytes() && !lacks_token(kReplacementCharacter);
   }
 
   // The begin and end tokens of this kind.
@@ -40,6 +42,8 @@ class BpeTokenizer final : public Tokenizer {
                             std::vector<int32_t>& ids) const override;
   Result<void> encode_word(std::string_view word, MergeScratch& scratch,
                            std::vector<int32_t>& ids) const;
+  bool lacks_token(std::string_view text) const;
+  std::string with_replacements(std::string_view text) const;
   Result<void> push_symbol(const Symbol& symbol, std::string_view word,
                            std::vector<int32_t>& ids) const;
   void fill_bytes();
@@ -47,7 +51,8 @@ class BpeTokenizer final : public Tokenizer {
 
   BpeSymbols symbols_;
   PreTokenizer pre_tokenizer_;
-  TextIndex words_;  // bytes of a token -> id, when whole words are not merged; else empty
+  bool may_replace_ = false;  // some byte has no token, and U+FFFD has
+  TextIndex words_;           // bytes of a token -> id, when whole words are not merged; else empty
 };
 
 // Tokens outside the byte alphabet (special ones, and text that the converter added) are their
@@ -81,6 +86,8 @@ Result<void> BpeTokenizer::encode_parts(std::span<const TextPart> parts,
       continue;
     }
     std::string_view text = part.text;
+    std::string replaced;
+    if (may_replace_ && lacks_token(text)) text = replaced = with_replacements(text);
     while (!text.empty()) {
       const size_t valid = valid_utf8_prefix(text);
       QUERN_ASSIGN_OR_RETURN(const auto* words, session.split(text.substr(0, valid)));
@@ -92,6 +99,24 @@ Result<void> BpeTokenizer::encode_parts(std::span<const TextPart> parts,
     }
   }
   return {};
+}
+
+// Each character with a byte that has no token, and each such byte outside of UTF-8, as U+FFFD.
+std::string BpeTokenizer::with_replacements(std::string_view text) const {
+  std::string out;
+  while (!text.empty()) {
+    const Utf8Step step = decode_utf8(text);
+    const size_t size = step.status == Utf8Status::kValid ? step.size : 1;
+    out += lacks_token(text.substr(0, size)) ? kReplacementCharacter : text.substr(0, size);
+    text.remove_prefix(size);
+  }
+  return out;
+}
+
+bool BpeTokenizer::lacks_token(std::string_view text) const {
+  return std::any_of(text.begin(), text.end(), [this](char c) {
+    return !symbols_.has_token_of_byte(static_cast<uint8_t>(c));
+  });
 }
 
 Result<void> BpeTokenizer::encode_word(std::string_view word, MergeScratch& scratch,

@@ -11,8 +11,9 @@
 namespace quern {
 
 // Invalid UTF-8: each longest run of bytes that is no UTF-8 is a word of its own, and the text
-// before and behind it is split as if it ended and began there. decode(encode(x)) == x for any
-// bytes, when the vocabulary has all 256.
+// before and behind it is split as if it ended and began there.
+// A character with a byte that has no token becomes U+FFFD, and so does such a byte outside of
+// UTF-8. So decode(encode(x)) == x for any bytes when the vocabulary has all 256.
 Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(Vocabulary vocabulary);
 
 }  // namespace quern

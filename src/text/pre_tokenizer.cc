@@ -1,26 +1,22 @@
 // Each rule sees one piece at a time, so look-around does not reach over what an earlier rule cut.
 #include "text/pre_tokenizer.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace quern {
 namespace {
 
-// Cuts in groups of three characters from the end: 1 234 567.
-void push_triples(std::string_view digits, std::vector<std::string_view>& words) {
+// The first byte of each full group of three characters, counted from the end: 1 234 567.
+template <class Use>
+void for_each_triple(std::string_view digits, const Use& use) {
   const auto is_lead = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; };
-  size_t rest = 0;
-  for (const char c : digits) rest += is_lead(c);
-  size_t begin = 0;
+  size_t rest = static_cast<size_t>(std::count_if(digits.begin(), digits.end(), is_lead));
   for (size_t i = 0; i < digits.size(); ++i) {
     if (!is_lead(digits[i])) continue;
-    if (rest % 3 == 0 && i > begin) {
-      words.push_back(digits.substr(begin, i - begin));
-      begin = i;
-    }
+    if (rest % 3 == 0) use(i);
     --rest;
   }
-  words.push_back(digits.substr(begin));
 }
 
 }  // namespace
@@ -52,20 +48,23 @@ Result<const std::vector<std::string_view>*> PreTokenizerSession::split(std::str
 }
 
 Result<void> PreTokenizerSession::split_piece(Rule& rule, std::string_view piece) {
-  size_t begin = 0;
-  while (begin < piece.size()) {
-    QUERN_ASSIGN_OR_RETURN(const RegexMatcher::Match match, rule.matcher.find(piece, begin));
+  size_t begin = 0;  // of what is not yet in a word
+  const auto cut = [&](size_t at) {
+    if (at > begin) next_.push_back(piece.substr(begin, at - begin));
+    begin = at;
+  };
+  for (size_t from = 0; from < piece.size();) {
+    QUERN_ASSIGN_OR_RETURN(const RegexMatcher::Match match, rule.matcher.find(piece, from));
     if (!match.found) break;
-    if (match.begin > begin) next_.push_back(piece.substr(begin, match.begin - begin));
-    const std::string_view word = piece.substr(match.begin, match.end - match.begin);
-    if (rule.kind == SplitKind::kDigitTriples) {
-      push_triples(word, next_);
-    } else {
-      next_.push_back(word);
+    from = match.end;
+    if (rule.kind != SplitKind::kTripleCuts) cut(match.begin);
+    if (rule.kind != SplitKind::kMatches) {
+      for_each_triple(piece.substr(match.begin, match.end - match.begin),
+                      [&](size_t at) { cut(match.begin + at); });
     }
-    begin = match.end;
+    if (rule.kind != SplitKind::kTripleCuts) cut(match.end);
   }
-  if (begin < piece.size()) next_.push_back(piece.substr(begin));
+  cut(piece.size());
   return {};
 }
 

@@ -54,9 +54,10 @@ constexpr auto kQwen35Words = kContraction +
 constexpr auto kSeedCoderWords =
     kContraction + "|" + kWord + R"(|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|)" + kSpaces;
 constexpr auto kMiniCpm5Words = kContraction + "|" + kWord + R"(|\p{N}+|)" + kSigns + "|" + kSpaces;
+// The look-behind is ours: behind a piece of a run of spaces no line can end any more.
 constexpr auto kJais2Words =
     kContraction + "|" + kWord + R"(|\p{N}{1,3}|)" + kSigns +
-    R"(|\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S))"
+    R"(|(?<![^\S\r\n])\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S))"
     R"(|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s)";
 // A word may have spaces inside. Possessive: nothing follows that could make it give back.
 constexpr auto kExaoneMoeWords = kContraction +
@@ -77,12 +78,13 @@ constexpr auto kYoutuWords = kCasedWord + R"(|\p{N}|)" + kSignsOrSlashes + "|" +
 constexpr auto kTekkenWords = kBefore + kUpper + "*" + kLower + "+|" + kBefore + kUpper + "+" +
                               kLower + R"(*|\p{N}|)" + kSignsOrSlashes + "|" + kSpaces;
 // Kimi K2 takes Han out of o200k's classes; [...&&[^\p{Han}]] is written as what it leaves out.
-constexpr Part kUpperNotHan(R"([^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{Han}])");
-constexpr Part kLowerNotHan(R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{Han}])");
-constexpr auto kKimiK2Words = Part(R"(\p{Han}+|)") + kBefore + kUpperNotHan + "*" + kLowerNotHan +
-                              "+" + kContraction + "?|" + kBefore + kUpperNotHan + "+" +
-                              kLowerNotHan + "*" + kContraction + R"(?|\p{N}{1,3}|)" + kSigns +
-                              "|" + kSpaces;
+// PCRE2's \p{Han} would have the script extensions, too.
+constexpr Part kUpperNotHan(R"([^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])");
+constexpr Part kLowerNotHan(R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])");
+constexpr auto kKimiK2Words = Part(R"(\p{sc:Han}+|)") + kBefore + kUpperNotHan + "*" +
+                              kLowerNotHan + "+" + kContraction + "?|" + kBefore + kUpperNotHan +
+                              "+" + kLowerNotHan + "*" + kContraction + R"(?|\p{N}{1,3}|)" +
+                              kSigns + "|" + kSpaces;
 
 constexpr auto kDeepseek3Words =
     Part(R"([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+)"
@@ -116,11 +118,12 @@ constexpr SplitRule kDefault[] = {
 constexpr SplitRule kFalcon[] = {{R"([\p{P}$+<=>^~|`]+)"}, {kGpt2Words}, {R"([0-9][0-9][0-9])"}};
 
 // The published digit rule, \d{1,3}(?=(?:\d{3})*\b), reads on to the end of a number for each
-// group.
-constexpr SplitRule kTinyAya[] = {{R"(\d++\b)", kDigitTriples}, {kO200kWords}};
+// group. Its \b counts marks as letters, PCRE2's does not.
+constexpr SplitRule kTinyAya[] = {{R"(\d++(?![\p{L}\p{M}\p{N}\p{Pc}]))", kDigitTriples},
+                                  {kO200kWords}};
 
 // The second rule is published as the empty match (?=(\d{3})+(?!\d)).
-constexpr SplitRule kSuperBpe[] = {{R"(\p{N}+)"}, {R"(\d+)", kDigitTriples}};
+constexpr SplitRule kSuperBpe[] = {{R"(\p{N}+)"}, {R"(\d+)", kTripleCuts}};
 
 constexpr SplitRule kDeepseek3[] = {{R"(\p{N}{1,3})"},
                                     {R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"},

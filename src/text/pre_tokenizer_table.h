@@ -10,6 +10,7 @@ namespace quern {
 enum class SplitKind {
   kMatches,       // each match is a piece, and so is each stretch between matches
   kDigitTriples,  // as kMatches, but a match is cut in groups of three characters from its end
+  kTripleCuts,    // cuts only before each full group of three, counted from the end of a match
 };
 
 struct SplitRule {

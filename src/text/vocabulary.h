@@ -42,25 +42,26 @@ struct SpecialIds {
 };
 
 // Fields are as in the file; an empty optional or vector means that the file says nothing, and
-// make_tokenizer() applies the default of the tokenizer kind.
+// make_tokenizer() applies the default of the tokenizer kind. (= {} lets designated initialisers
+// leave a field out without a warning.)
 struct Vocabulary {
-  std::string model;                // tokenizer.ggml.model: llama, gpt2, bert, t5, ...
-  std::string pre_tokenizer;        // tokenizer.ggml.pre; only for gpt2
-  std::vector<std::string> tokens;  // the index is the id
-  std::vector<float> scores;        // empty, or one per token
-  std::vector<TokenType> types;     // empty, or one per token
-  std::vector<std::string> merges;  // "left right", earliest first
-  SpecialIds special;               // as named by the file; ids outside the vocabulary are ignored
-  std::optional<bool> add_bos;
-  std::optional<bool> add_eos;
-  std::optional<bool> add_sep;
-  std::optional<bool> add_space_prefix;
-  std::optional<bool> remove_extra_whitespaces;
-  std::string precompiled_charsmap;  // t5: normalisation rules, bytes of SentencePiece
+  std::string model = {};                // tokenizer.ggml.model: llama, gpt2, bert, t5, ...
+  std::string pre_tokenizer = {};        // tokenizer.ggml.pre; only for gpt2
+  std::vector<std::string> tokens = {};  // the index is the id
+  std::vector<float> scores = {};        // empty, or one per token
+  std::vector<TokenType> types = {};     // empty, or one per token
+  std::vector<std::string> merges = {};  // "left right", earliest first
+  SpecialIds special = {};  // as named by the file; ids outside the vocabulary are ignored
+  std::optional<bool> add_bos = {};
+  std::optional<bool> add_eos = {};
+  std::optional<bool> add_sep = {};
+  std::optional<bool> add_space_prefix = {};
+  std::optional<bool> remove_extra_whitespaces = {};
+  std::string precompiled_charsmap = {};  // t5: normalisation rules, bytes of SentencePiece
   // general.name and general.architecture: the only hint some files give on tokens that swallow
   // the white space beside them.
-  std::string model_name;
-  std::string architecture;
+  std::string model_name = {};
+  std::string architecture = {};
 };
 
 }  // namespace quern

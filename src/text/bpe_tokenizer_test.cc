@@ -1,0 +1,190 @@
+#include "text/bpe_tokenizer.h"
+
+#include <gtest/gtest.h>
+
+#include "text/byte_alphabet.h"
+#include "text/utf8.h"
+
+namespace quern {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+// 256 byte tokens, then what is given.
+Vocabulary bytes_and(std::vector<std::string> more, std::vector<std::string> merges) {
+  Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2", .merges = std::move(merges)};
+  for (int b = 0; b < 256; ++b) {
+    append_utf8(byte_to_letter(static_cast<uint8_t>(b)), v.tokens.emplace_back());
+  }
+  v.types.assign(256, TokenType::kNormal);
+  for (std::string& text : more) {
+    v.types.push_back(text.starts_with("<") ? TokenType::kControl : TokenType::kNormal);
+    v.tokens.push_back(std::move(text));
+  }
+  return v;
+}
+
+std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
+  auto tokenizer = make_tokenizer(v);
+  EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+  return tokenizer ? std::move(*tokenizer) : nullptr;
+}
+
+Ids encode(const Tokenizer& tokenizer, std::string_view text, const EncodeOptions& options = {}) {
+  const auto ids = tokenizer.encode(text, options);
+  EXPECT_TRUE(ids) << ids.error().message;
+  return ids ? *ids : Ids{};
+}
+
+std::string error_of(const Vocabulary& v) {
+  const auto tokenizer = make_tokenizer(v);
+  return tokenizer ? "" : tokenizer.error().message;
+}
+
+TEST(BpeTokenizer, MergesInTheOrderOfTheFile) {
+  const auto tokenizer = make(bytes_and({"bc", "ab", "abc"}, {"b c", "a b", "ab c"}));
+  EXPECT_EQ(encode(*tokenizer, "abc"), (Ids{'a', 256}));  // "b c" comes first
+  EXPECT_EQ(encode(*tokenizer, "abab"), (Ids{257, 257}));
+  EXPECT_EQ(encode(*tokenizer, ""), Ids{});
+}
+
+TEST(BpeTokenizer, WholeWordsAreNotMergedWhereTheModelSaysSo) {
+  Vocabulary v = bytes_and({"bc", "ab", "abc"}, {"b c", "a b", "ab c"});
+  v.pre_tokenizer = "llama-bpe";
+  v.add_bos = false;
+  EXPECT_EQ(encode(*make(v), "abc"), Ids{258});
+  EXPECT_EQ(encode(*make(v), "abca"), (Ids{'a', 256, 'a'}));
+}
+
+TEST(BpeTokenizer, AMergeIntoNoTokenFallsBackToBytes) {
+  const auto tokenizer = make(bytes_and({"xyz"}, {"x y", "xy z", "p q"}));
+  EXPECT_EQ(encode(*tokenizer, "xyz"), Ids{256});
+  EXPECT_EQ(encode(*tokenizer, "xy"), (Ids{'x', 'y'}));
+  EXPECT_EQ(encode(*tokenizer, "pq"), (Ids{'p', 'q'}));
+}
+
+TEST(BpeTokenizer, BytesWithoutATokenAreUnknownOrAnError) {
+  Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2", .tokens = {"a", "[U]"}};
+  const auto refused = make(v)->encode("ab");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_EQ(refused.error().message,
+            "The vocabulary has no token for the byte 0x62 and none for unknown text.");
+  v.special.unk = 1;
+  EXPECT_EQ(encode(*make(v), "ab"), (Ids{0, 1}));
+}
+
+TEST(BpeTokenizer, AnyBytesComeBack) {
+  const auto tokenizer = make(bytes_and({"\u0120t", "ab"}, {"\u0120 t", "a b"}));
+  const std::string text = "ab t\xFF\xFE t\xE2\x82 ab\xED\xA0\x80\xF0\x9F";
+  EXPECT_EQ(tokenizer->decode(encode(*tokenizer, text)), text);
+  // Neither side of a broken byte merges over it, and each side is a text of its own.
+  EXPECT_EQ(encode(*tokenizer,
+                   "a\xFF"
+                   "b"),
+            (Ids{'a', 0xFF, 'b'}));
+  EXPECT_EQ(encode(*tokenizer, "\xFF t"), (Ids{0xFF, 256}));
+}
+
+TEST(BpeTokenizer, BrokenBytesInARunAreMergedAsOneWord) {
+  Vocabulary v = bytes_and({}, {"\u00FF \u00FE"});
+  v.tokens.push_back("\u00FF\u00FE");
+  v.types.push_back(TokenType::kNormal);
+  EXPECT_EQ(encode(*make(v),
+                   "a\xFF\xFE"
+                   "b"),
+            (Ids{'a', 256, 'b'}));
+}
+
+TEST(BpeTokenizer, WhatHasNoTokenBecomesTheReplacementCharacter) {
+  Vocabulary v = bytes_and({"\u00EF\u00BF\u00BD"}, {"\u00EF \u00BF", "\u00EF\u00BF \u00BD"});
+  v.tokens[0xF1] = "(no F1)";
+  v.tokens[0x03] = "(no 03)";
+  // As in DeepSeek's files: U+00F8, the letter of the byte F8, is a user-defined token.
+  v.types[0xF8] = TokenType::kUserDefined;
+  const auto tokenizer = make(v);
+  EXPECT_EQ(encode(*tokenizer, "a\xF1\x80\x80\x80z"), (Ids{'a', 256, 'z'}));
+  EXPECT_EQ(encode(*tokenizer, "\xF1\x80"), (Ids{256, 0x80}));
+  EXPECT_EQ(encode(*tokenizer, "a\x03"), (Ids{'a', 256}));
+  EXPECT_EQ(encode(*tokenizer, "a\xF8"), (Ids{'a', 256}));
+  EXPECT_EQ(tokenizer->decode(Ids{256}), "\uFFFD");
+  EXPECT_EQ(encode(*tokenizer, "\u00F8"), Ids{0xF8});
+  EXPECT_EQ(tokenizer->decode(Ids{0xF8}), "\u00F8");
+}
+
+TEST(BpeTokenizer, SpecialTokensAreReadOnlyOnDemand) {
+  Vocabulary v = bytes_and({"<|im_end|>"}, {});
+  const auto tokenizer = make(v);
+  EXPECT_EQ(encode(*tokenizer, "a<|im_end|>", {.parse_special = true}), (Ids{'a', 256}));
+  EXPECT_EQ(encode(*tokenizer, "<|im_end|>").size(), 10U);
+  EXPECT_EQ(tokenizer->decode(Ids{'a', 256}), "a");
+  EXPECT_EQ(tokenizer->decode(Ids{'a', 256}, {.skip_special = false}), "a<|im_end|>");
+  EXPECT_TRUE(tokenizer->is_end_of_generation(256));
+  EXPECT_EQ(tokenizer->special_ids().eot, 256);
+}
+
+TEST(BpeTokenizer, BeginAndEndAreAddedWhereTheFileOrTheModelSaysSo) {
+  Vocabulary v = bytes_and({"<b>", "<e>"}, {});
+  v.special.bos = 256;
+  v.special.eos = 257;
+  EXPECT_EQ(encode(*make(v), "a"), Ids{'a'});
+  v.add_bos = v.add_eos = true;
+  EXPECT_EQ(encode(*make(v), "a"), (Ids{256, 'a', 257}));
+  EXPECT_EQ(encode(*make(v), ""), (Ids{256, 257}));
+  EXPECT_EQ(encode(*make(v), "a", {.add_special = false}), Ids{'a'});
+  v.add_bos = v.add_eos = std::nullopt;
+  v.pre_tokenizer = "llama-bpe";  // this model begins with one unless told not to
+  EXPECT_EQ(encode(*make(v), "a"), (Ids{256, 'a'}));
+}
+
+TEST(BpeTokenizer, AMissingBeginTokenIsAnErrorWhenItIsWanted) {
+  Vocabulary v = bytes_and({}, {});
+  v.add_bos = true;
+  const auto tokenizer = make(v);
+  EXPECT_EQ(encode(*tokenizer, "a", {.add_special = false}), Ids{'a'});
+  const auto refused = tokenizer->encode("a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(refused.error().message,
+            "The model wants a begin token, and its vocabulary names none.");
+}
+
+TEST(BpeTokenizer, TokensHaveATextAndBytes) {
+  const auto tokenizer = make(bytes_and({"\u0120the", "<|x|>"}, {}));
+  EXPECT_EQ(tokenizer->token_text(256), "\u0120the");
+  EXPECT_EQ(tokenizer->token_bytes(256), " the");
+  EXPECT_EQ(tokenizer->token_bytes('\n'), "\n");
+  EXPECT_EQ(tokenizer->token_bytes(257), "<|x|>");
+  EXPECT_EQ(tokenizer->token_text(258), "");
+  EXPECT_EQ(tokenizer->token_bytes(-1), "");
+  EXPECT_EQ(tokenizer->decode(Ids{-1, 'a', 258, 1 << 30}), "a");
+  EXPECT_EQ(tokenizer->vocab_size(), 258);
+  EXPECT_EQ(tokenizer->find_token("<|x|>"), 257);
+}
+
+TEST(BpeTokenizer, AnUnknownPreTokenizerIsAnErrorThatListsThoseKnown) {
+  Vocabulary v = bytes_and({}, {});
+  v.pre_tokenizer = "gpt-99";
+  const std::string message = error_of(v);
+  EXPECT_TRUE(message.starts_with("The pre-tokenizer 'gpt-99' is not known; known are: a.x-4.0, "))
+      << message;
+  EXPECT_NE(message.find("llama-bpe"), std::string::npos);
+}
+
+TEST(BpeTokenizer, AMergeWithoutTwoSidesIsAnError) {
+  const std::string expected = "; it needs two sides with a space between.";
+  EXPECT_EQ(error_of(bytes_and({}, {"a b", "ab"})), "Merge 1 is 'ab'" + expected);
+  EXPECT_EQ(error_of(bytes_and({}, {"a "})), "Merge 0 is 'a '" + expected);
+  EXPECT_EQ(error_of(bytes_and({}, {""})), "Merge 0 is ''" + expected);
+}
+
+TEST(MakeTokenizer, AnUnknownKindIsAnErrorThatListsThoseKnown) {
+  const auto tokenizer = make_tokenizer({.model = "rwkv", .tokens = {"a"}});
+  ASSERT_FALSE(tokenizer);
+  EXPECT_EQ(tokenizer.error().code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(tokenizer.error().message,
+            "The tokenizer kind 'rwkv' is not known; known are: llama, gpt2.");
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,159 @@
+#include "text/sentencepiece_tokenizer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace quern {
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+struct Piece {
+  std::string text;
+  float score;
+  TokenType type = TokenType::kNormal;
+};
+
+// <unk>, <s>, </s>, then what is given, from id 3 on.
+Vocabulary vocabulary_of(const std::vector<Piece>& pieces) {
+  Vocabulary v{.model = "llama"};
+  const auto add = [&](const Piece& p) {
+    v.tokens.push_back(p.text);
+    v.scores.push_back(p.score);
+    v.types.push_back(p.type);
+  };
+  add({"<unk>", 0, TokenType::kUnknown});
+  add({"<s>", 0, TokenType::kControl});
+  add({"</s>", 0, TokenType::kControl});
+  for (const Piece& piece : pieces) add(piece);
+  v.add_bos = false;
+  return v;
+}
+
+std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
+  auto tokenizer = make_tokenizer(v);
+  EXPECT_TRUE(tokenizer) << tokenizer.error().message;
+  return tokenizer ? std::move(*tokenizer) : nullptr;
+}
+
+Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& options = {}) {
+  const auto ids = make(v)->encode(text, options);
+  EXPECT_TRUE(ids) << ids.error().message;
+  return ids ? *ids : Ids{};
+}
+
+// a b c ▁ ab bc: ids 3 to 8.
+std::vector<Piece> letters(float ab = -1, float bc = -2) {
+  return {{"a", -10}, {"b", -11}, {"c", -12}, {"\u2581", -13}, {"ab", ab}, {"bc", bc}};
+}
+
+TEST(SentencePiece, TheHighestScoreJoinsFirst) {
+  EXPECT_EQ(encode(vocabulary_of(letters()), "abc"), (Ids{6, 7, 5}));
+  EXPECT_EQ(encode(vocabulary_of(letters(-2, -1)), "abc"), (Ids{6, 3, 8}));
+  EXPECT_EQ(encode(vocabulary_of(letters(-1, -1)), "abc"), (Ids{6, 7, 5}));  // the left one
+  // Signs, zeros and infinities are in order, too.
+  EXPECT_EQ(encode(vocabulary_of(letters(-0.5F, 0.5F)), "abc"), (Ids{6, 3, 8}));
+  EXPECT_EQ(encode(vocabulary_of(letters(0.0F, -0.0F)), "abc"), (Ids{6, 7, 5}));
+  EXPECT_EQ(encode(vocabulary_of(letters(-0.0F, 0.0F)), "abc"), (Ids{6, 7, 5}));
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(encode(vocabulary_of(letters(-infinity, -1e30F)), "abc"), (Ids{6, 3, 8}));
+}
+
+TEST(SentencePiece, ASpaceStandsBeforeTheTextAndAfterSpecialTokens) {
+  Vocabulary v = vocabulary_of(letters());
+  EXPECT_EQ(encode(v, "a b"), (Ids{6, 3, 6, 4}));
+  EXPECT_EQ(encode(v, ""), Ids{});
+  EXPECT_EQ(encode(v, "a<s>a", {.parse_special = true}), (Ids{6, 3, 1, 6, 3}));
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "a b"), (Ids{3, 6, 4}));
+  EXPECT_EQ(encode(v, "a<s>a", {.parse_special = true}), (Ids{3, 1, 3}));
+}
+
+TEST(SentencePiece, DecodingTakesTheSpaceOffAgain) {
+  Vocabulary v = vocabulary_of(letters());
+  const auto tokenizer = make(v);
+  EXPECT_EQ(tokenizer->decode(Ids{6, 3, 6, 4}), "a b");
+  EXPECT_EQ(tokenizer->decode(Ids{1, 6, 3}), "a");
+  EXPECT_EQ(tokenizer->decode(Ids{6, 6, 3}), " a");
+  EXPECT_EQ(tokenizer->decode(Ids{6, 3}, {.strip_space_prefix = false}), " a");
+  EXPECT_EQ(tokenizer->decode(Ids{1, 6, 3}, {.skip_special = false}), "<s> a");
+  v.add_space_prefix = false;
+  EXPECT_EQ(make(v)->decode(Ids{6, 3}), " a");
+}
+
+TEST(SentencePiece, BeginIsAddedUnlessTheFileSaysNo) {
+  Vocabulary v = vocabulary_of(letters());
+  v.add_bos = std::nullopt;
+  EXPECT_EQ(encode(v, "a"), (Ids{1, 6, 3}));
+  v.add_eos = true;
+  EXPECT_EQ(encode(v, ""), (Ids{1, 2}));
+}
+
+TEST(SentencePiece, PlainTextNeverBecomesASpecialOrByteToken) {
+  std::vector<Piece> pieces = {{"<", -1},   {"s", -2},     {">", -3},     {"<s", -4},
+                               {"0", -5},   {"x", -6},     {"A", -7},     {"<0", -8},
+                               {"<0x", -9}, {"<0x0", -10}, {"<0x0A", -11}};
+  pieces.push_back({"<0x0A>", 0, TokenType::kByte});
+  Vocabulary v = vocabulary_of(pieces);
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "<s>"), (Ids{6, 5}));
+  EXPECT_EQ(encode(v, "<0x0A>"), (Ids{13, 5}));
+  EXPECT_EQ(encode(v, "\n"), Ids{14});
+  EXPECT_EQ(encode(v, "<s>", {.parse_special = true}), Ids{1});
+}
+
+TEST(SentencePiece, CharactersWithoutATokenBecomeBytes) {
+  std::vector<Piece> pieces;
+  for (int b = 0; b < 256; ++b)
+    pieces.push_back({fmt::format("<0x{:02X}>", b), 0, TokenType::kByte});
+  Vocabulary v = vocabulary_of(pieces);
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "\u00E9"), (Ids{3 + 0xC3, 3 + 0xA9}));
+  const std::string broken = "\xFF\xE2\x82 z\x80";
+  EXPECT_EQ(make(v)->decode(encode(v, broken)).substr(0, 3), "\xFF\xE2\x82");
+  EXPECT_EQ(make(v)->decode(encode(v, broken)), "\xFF\xE2\x82\xE2\x96\x81z\x80");  // ▁ has no token
+}
+
+TEST(SentencePiece, WithoutByteTokensACharacterIsOneUnknown) {
+  Vocabulary v = vocabulary_of(letters());
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "a\u00E9\U0001F600"), (Ids{3, 0, 0}));
+  // Nor does half a set of bytes leave half a character.
+  v.tokens.push_back("<0xC3>");
+  v.scores.push_back(0);
+  v.types.push_back(TokenType::kByte);
+  EXPECT_EQ(encode(v, "a\u00E9"), (Ids{3, 0}));
+}
+
+// Pieces that reach over a space forbid cutting the text there; those that do not must not matter.
+TEST(SentencePiece, PiecesMayReachOverSpaces) {
+  std::vector<Piece> pieces = letters();
+  pieces.push_back({"a\u2581", -0.5F});
+  pieces.push_back({"a\u2581b", -0.25F});
+  Vocabulary v = vocabulary_of(pieces);
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "a b"), Ids{10});
+  EXPECT_EQ(encode(v, "ba b"), (Ids{4, 10}));
+  EXPECT_EQ(encode(v, "b b"), (Ids{4, 6, 4}));
+  EXPECT_EQ(encode(v, "a a b"), (Ids{9, 10}));
+}
+
+TEST(SentencePiece, UserDefinedTokensAreAlwaysFound) {
+  std::vector<Piece> pieces = letters();
+  pieces.push_back({"abc", -1000, TokenType::kUserDefined});
+  Vocabulary v = vocabulary_of(pieces);
+  v.add_space_prefix = false;
+  EXPECT_EQ(encode(v, "aabcb"), (Ids{3, 9, 4}));
+}
+
+TEST(SentencePiece, AScoreThatIsNotANumberIsAnError) {
+  const auto tokenizer =
+      make_tokenizer(vocabulary_of({{"a", std::numeric_limits<float>::quiet_NaN()}}));
+  ASSERT_FALSE(tokenizer);
+  EXPECT_EQ(tokenizer.error().message, "The score of token 3 is not a number.");
+}
+
+}  // namespace
+}  // namespace quern

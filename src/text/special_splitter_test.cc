@@ -1,0 +1,70 @@
+#include "text/special_splitter.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+constexpr auto kControl = TokenType::kControl;
+constexpr auto kUser = TokenType::kUserDefined;
+
+// Parts in one line: texts in quotes, tokens by id.
+std::string split(Vocabulary v, std::string_view text, bool parse_special = true) {
+  const Vocabulary hints = v;
+  const auto table = TokenTable::make(v);
+  EXPECT_TRUE(table) << table.error().message;
+  std::string line;
+  for (const TextPart& part : SpecialSplitter(*table, hints).split(text, parse_special)) {
+    line +=
+        part.id == kNoToken ? "'" + std::string(part.text) + "' " : std::to_string(part.id) + " ";
+  }
+  return line;
+}
+
+Vocabulary chat() {
+  return {.model = "gpt2",
+          .tokens = {"a", "<s>", "<s>x", "\n\n", "\n\n\n", "<|m|>"},
+          .types = {TokenType::kNormal, kControl, kControl, kUser, kUser, kControl}};
+}
+
+TEST(SpecialSplitter, TextWithoutTokensIsOnePart) {
+  EXPECT_EQ(split(chat(), ""), "");
+  EXPECT_EQ(split(chat(), "a < b"), "'a < b' ");
+}
+
+TEST(SpecialSplitter, TheLongestTokenAtAPlaceWins) {
+  EXPECT_EQ(split(chat(), "<s>a<s>xa"), "1 'a' 2 'a' ");
+  EXPECT_EQ(split(chat(), "\n\n\n\n\n\n"), "4 4 ");
+  EXPECT_EQ(split(chat(), "\n\n\n\n\n"), "4 3 ");
+  EXPECT_EQ(split(chat(), "<|m|><|m"), "5 '<|m' ");
+}
+
+TEST(SpecialSplitter, ControlTokensAreTextUnlessAskedFor) {
+  EXPECT_EQ(split(chat(), "<s>a\n\nb", false), "'<s>a' 3 'b' ");
+}
+
+TEST(SpecialSplitter, AnEmptyTokenIsNeverFound) {
+  EXPECT_EQ(split({.tokens = {"", "b"}, .types = {kControl, kControl}}, "ab"), "'a' 1 ");
+}
+
+TEST(SpecialSplitter, Phi3TokensSwallowWhiteSpaceBehindThem) {
+  Vocabulary v{.model = "llama",
+               .tokens = {"<unk>", "<s>", "<|end|>", "<|user|>"},
+               .types = {TokenType::kUnknown, kControl, kControl, kControl},
+               .model_name = "Phi-3 mini"};
+  EXPECT_EQ(split(v, "<s> a<|end|>\n \t<|user|>\n"), "1 ' a' 2 3 ");
+  v.model_name = "other";
+  EXPECT_EQ(split(v, "<s> a<|end|>\n<|user|>"), "1 ' a' 2 '\n' 3 ");
+}
+
+TEST(SpecialSplitter, JinaMaskSwallowsWhiteSpaceBeforeIt) {
+  const Vocabulary v{.model = "gpt2",
+                     .pre_tokenizer = "jina-v2-code",
+                     .tokens = {"<mask>", "a"},
+                     .types = {kControl, TokenType::kNormal}};
+  EXPECT_EQ(split(v, "a \n <mask> b"), "'a' 0 ' b' ");
+  EXPECT_EQ(split(v, "  <mask>"), "0 ");
+}
+
+}  // namespace
+}  // namespace quern
