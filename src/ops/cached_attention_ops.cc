@@ -138,12 +138,30 @@ struct Places {
   const int32_t* sequences;
 };
 
-// Every token must name a known sequence and a position that it has room for.
-Result<Places> find_places(const KernelContext& context, size_t first) {
+// The store in use must have been made for the declared state.
+Result<void> check_store(const KernelContext& context, int64_t key_dim, int64_t value_dim) {
   const std::string& name = context.attributes.text("state");
   if (context.kv == nullptr) {
     return fail::precondition("State '{}' is not bound to a key-value store.", name);
   }
+  const KvState& kv = *context.kv;
+  if (kv.key_dim() == key_dim && kv.value_dim() == value_dim &&
+      context.inputs[0].shape[1] % kv.num_heads() == 0 &&
+      context.attributes.integer("layer") < kv.num_layers()) {
+    return {};
+  }
+  return fail::precondition(
+      "State '{}' is bound to a store of {} layers with {} heads of {} and {}, which does not fit "
+      "heads of {} and {}.",
+      name, kv.num_layers(), kv.num_heads(), kv.key_dim(), kv.value_dim(), key_dim, value_dim);
+}
+
+// Every token must name a known sequence and a position that it has room for. `first` is the port
+// of the positions.
+Result<Places> find_places(const KernelContext& context, size_t first, int64_t key_dim,
+                           int64_t value_dim) {
+  QUERN_TRY(check_store(context, key_dim, value_dim));
+  const std::string& name = context.attributes.text("state");
   const Places places{context.kv, context.attributes.integer("layer"),
                       context.inputs[first].as<const int32_t>(),
                       context.inputs[first + 1].as<const int32_t>()};
@@ -163,9 +181,9 @@ Result<Places> find_places(const KernelContext& context, size_t first) {
 }
 
 Result<void> run_append(const KernelContext& context) {
-  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 2));
   const TensorView& k = context.inputs[0];
   const TensorView& v = context.inputs[1];
+  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 2, k.shape[2], v.shape[2]));
   const int64_t heads = k.shape[1];
   std::vector<float> key(static_cast<size_t>(k.shape[2]));
   std::vector<float> value(static_cast<size_t>(v.shape[2]));
@@ -198,32 +216,42 @@ struct CachedRule {
   }
 };
 
-Result<void> run_cached(const KernelContext& context) {
-  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 1));
+// The heads of queries that share one head of keys, over all tokens.
+void attend_group(const KernelContext& context, const Places& places, const CachedRule& rule,
+                  std::span<const float> sinks, int64_t kv_head) {
   const TensorView& q = context.inputs[0];
   const TensorView& out = context.outputs[0];
-  const int64_t tokens = q.shape[0], heads = q.shape[1], head_dim = q.shape[2];
-  const CachedRule rule(context.attributes, head_dim);
-  const std::vector<float> sinks = load_all<float>(context.inputs[3]);
+  const int64_t tokens = q.shape[0], heads = q.shape[1];
+  const int64_t head_dim = q.shape[2], value_dim = out.shape[2];
   const int64_t group = heads / places.kv->num_heads();
   std::vector<float> query(static_cast<size_t>(head_dim));
-  std::vector<float> result(static_cast<size_t>(out.shape[2]));
-  // Heads outside, so that the rows of one head are read once for all tokens of a sequence.
-  for (int64_t h = 0; h < heads; ++h) {
-    CachedRows rows(*places.kv, places.layer, h / group);
-    const float* sink = sinks.empty() ? nullptr : &sinks[static_cast<size_t>(h)];
-    for (int64_t t = 0; t < tokens; ++t) {
-      const KeyRange keys = rule.visible(places.positions[t]);
-      rows.load(places.sequences[t], keys.first, keys.last);
+  std::vector<float> result(static_cast<size_t>(value_dim));
+  CachedRows rows(*places.kv, places.layer, kv_head);
+  const auto score = [&](int64_t key) {
+    return finish_score(rows.dot(key), rule.scale, rule.soft_cap);
+  };
+  const auto value = [&](int64_t key) { return rows.value(key); };
+  for (int64_t t = 0; t < tokens; ++t) {
+    const KeyRange keys = rule.visible(places.positions[t]);
+    rows.load(places.sequences[t], keys.first, keys.last);
+    for (int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
       load_row(q, (t * heads + h) * head_dim, head_dim, query.data());
       rows.set_query(query, rule.query_limit);
-      const auto score = [&](int64_t key) {
-        return finish_score(rows.dot(key), rule.scale, rule.soft_cap);
-      };
-      const auto value = [&](int64_t key) { return rows.value(key); };
+      const float* sink = sinks.empty() ? nullptr : &sinks[static_cast<size_t>(h)];
       attend<float>(keys, sink, score, value, result);
-      store_row(out, (t * heads + h) * out.shape[2], out.shape[2], result.data());
+      store_row(out, (t * heads + h) * value_dim, value_dim, result.data());
     }
+  }
+}
+
+Result<void> run_cached(const KernelContext& context) {
+  const int64_t head_dim = context.inputs[0].shape[2];
+  QUERN_ASSIGN_OR_RETURN(const Places places,
+                         find_places(context, 1, head_dim, context.outputs[0].shape[2]));
+  const CachedRule rule(context.attributes, head_dim);
+  const std::vector<float> sinks = load_all<float>(context.inputs[3]);
+  for (int64_t head = 0; head < places.kv->num_heads(); ++head) {
+    attend_group(context, places, rule, sinks, head);
   }
   return {};
 }

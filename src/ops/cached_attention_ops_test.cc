@@ -335,6 +335,32 @@ TEST(CachedAttention, RefusesWrongTypesAndStates) {
       run_op("kv.append", {zeros({1, 1, 4}), zeros({1, 1, 2}), places, places}, with_layer(), &kv));
 }
 
+TEST(CachedAttention, RefusesAStoreOfAnotherState) {
+  MemoryKv kv({.heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
+  MemoryKv other({.heads = 2, .key_dim = 4, .value_dim = 3, .rows = 4});
+  const OpDef* op = builtin_ops().find("attention.cached");
+  // The kernel alone, as if the types had been checked with the other declaration.
+  Attributes attributes = with_layer();
+  for (const AttributeDef& def : op->attributes) {
+    if (def.default_value) attributes.set(def.name, *def.default_value);
+  }
+  std::vector<float> q(16), out(8);
+  std::vector<int32_t> place(1);
+  const auto view = [](DType dtype, const Shape& shape, void* data) {
+    return TensorView{dtype, shape, static_cast<std::byte*>(data)};
+  };
+  const std::vector<TensorView> inputs = {view(DType::kF32, {1, 4, 4}, q.data()),
+                                          view(DType::kI32, {1}, place.data()),
+                                          view(DType::kI32, {1}, place.data()), TensorView{}};
+  const std::vector<TensorView> outputs = {view(DType::kF32, {1, 4, 2}, out.data())};
+  EXPECT_TRUE(op->reference({inputs, outputs, attributes, &kv}));
+  const auto refused = op->reference({inputs, outputs, attributes, &other});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(op->reference({inputs, outputs, attributes, nullptr}).error().message,
+            "State 'kv' is not bound to a key-value store.");
+}
+
 TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
   const TensorType q{.dims = {Dim::symbolic('T'), Dim::constant(1), Dim::constant(256)}};
   const TensorType places{.dtype = DType::kI32, .dims = {Dim::symbolic('T')}};

@@ -14,6 +14,9 @@ namespace {
 
 using namespace type_rules;
 
+// Positions are exact in f64 up to here and far beyond.
+constexpr int64_t kLargestPosition = int64_t{1} << 48;
+
 RopeStyle style_of(const Attributes& attributes) {
   return attributes.text("style") == "half" ? RopeStyle::kHalf : RopeStyle::kInterleaved;
 }
@@ -52,6 +55,11 @@ Result<std::vector<TensorType>> infer_rope(const InferContext& context) {
     return fail::invalid("Port 'x' has type {}; its last extent must be even.", x.to_string());
   }
   QUERN_TRY(check_numbers(context.attributes, {"base"}));
+  const int64_t start = context.attributes.integer("start_position");
+  if (start < -kLargestPosition || start > kLargestPosition) {
+    return fail::invalid("Attribute 'start_position' is {}; the limit is {} either way.", start,
+                         kLargestPosition);
+  }
   return std::vector<TensorType>{x};
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "ops/rope_frequencies.h"
@@ -173,6 +174,8 @@ TEST(Rope, RefusesWrongTypesAndAttributes) {
   EXPECT_FALSE(run_op("positional.rope_at", {x, positions, f32({2}, {1, 1})}));
   EXPECT_FALSE(run_op("positional.rope_at", {f32({2, 1, 5}, ramp(10)), positions}));
   EXPECT_FALSE(run_op("positional.rope", {f32({1, 1, 2, 5}, ramp(10))}));
+  EXPECT_FALSE(run_op("positional.rope", {f32({1, 1, 2, 4}, ramp(8))},
+                      {{"start_position", std::numeric_limits<int64_t>::max()}}));
   EXPECT_FALSE(run_op("positional.rope", {f32({1, 1, 2, 4}, ramp(8))}, {{"head_dim", int64_t{6}}}));
 }
 
