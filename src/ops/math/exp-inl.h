@@ -24,17 +24,23 @@ struct Scaled {
   V p;
   IntOf<V> n;
 };
+// 2^floor(n / 2) and 2^ceil(n / 2). With both biases added before the halving, one addition (which
+// joins that of round_to_int) serves the two exponent fields.
 template <class V>
-QUERN_SIMD_FN V low_scale(IntOf<V> n) {
-  return power_of_two<V>(n >> 1);
-}
+struct ScaleFactors {
+  V low;
+  V high;
+};
 template <class V>
-QUERN_SIMD_FN V high_scale(IntOf<V> n) {
-  return power_of_two<V>(n - (n >> 1));
+QUERN_SIMD_FN ScaleFactors<V> scale_factors(IntOf<V> n) {
+  const UintOf<V> sum = __builtin_bit_cast(UintOf<V>, n) + UintElem<V>{2 * kBias<V>};
+  const UintOf<V> low = sum >> 1;
+  return {from_bits<V>(low << kMantissaBits<V>), from_bits<V>((sum - low) << kMantissaBits<V>)};
 }
 template <class V>
 QUERN_SIMD_FN V scale(V p, IntOf<V> n) {
-  return (p * low_scale<V>(n)) * high_scale<V>(n);
+  const auto factors = scale_factors<V>(n);
+  return (p * factors.low) * factors.high;
 }
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.

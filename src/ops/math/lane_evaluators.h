@@ -4,7 +4,7 @@
 
 namespace quern {
 
-// y[i] = f(x[i]) for i < n; n must be a multiple of 16.
+// y[i] = f(x[i]) for i < n; n must be a multiple of the width.
 using EvaluateF32 = void (*)(const float* x, float* y, long n);
 using EvaluateF64 = void (*)(const double* x, double* y, long n);
 // z[i] = f(x[i], y[i]).
