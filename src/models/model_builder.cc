@@ -42,14 +42,13 @@ ModelInputs ModelBuilder::inputs() {
   return inputs;
 }
 
-void ModelBuilder::kv_cache(int64_t num_layers, int64_t num_heads, int64_t key_dim,
-                            int64_t value_dim) {
+void ModelBuilder::kv_cache(const DecoderConfig& config) {
   graph_.state({"kv",
                 "kv",
-                {{"layers", num_layers},
-                 {"heads", num_heads},
-                 {"key_dim", key_dim},
-                 {"value_dim", value_dim},
+                {{"layers", config.num_layers},
+                 {"heads", config.num_kv_heads},
+                 {"key_dim", config.key_dim},
+                 {"value_dim", config.value_dim},
                  {"key_type", std::string(dtype_name(options_.key_type))},
                  {"value_type", std::string(dtype_name(options_.value_type))}}});
 }
@@ -123,8 +122,44 @@ ValueId ModelBuilder::split_heads(ValueId x, int64_t num_heads, int64_t head_dim
                     {{"shape", std::vector<int64_t>{-1, num_heads, head_dim}}}, name);
 }
 
-ValueId ModelBuilder::merge_heads(ValueId x, int64_t size, std::string_view name) {
-  return graph_.add("shape.reshape", {x}, {{"shape", std::vector<int64_t>{-1, size}}}, name);
+ValueId ModelBuilder::columns(ValueId x, int64_t start, int64_t end, std::string_view name) {
+  return graph_.add("shape.slice", {x}, {{"dim", int64_t{1}}, {"start", start}, {"end", end}},
+                    name);
+}
+
+ValueId ModelBuilder::layer_norm(ValueId x, const std::string& name, int64_t size, double eps) {
+  return graph_.add(
+      "math.layernorm",
+      {x, weight(name + ".weight", Shape{size}), optional_weight(name + ".bias", Shape{size})},
+      {{"eps", eps}}, name);
+}
+
+ValueId ModelBuilder::embed(const ModelInputs& inputs, const DecoderConfig& config) {
+  const ValueId table = weight("token_embd.weight", Shape{config.vocab, config.hidden});
+  return graph_.add("embedding.token", {inputs.tokens, table}, {}, "embedding");
+}
+
+ValueId ModelBuilder::attend(ValueId q, ValueId k, ValueId v, const ModelInputs& inputs,
+                             const DecoderConfig& config, const AttentionRule& rule) {
+  const std::string blk = fmt::format("blk.{}.", rule.layer);
+  graph_.add("kv.append", {k, v, inputs.positions, inputs.sequences}, {{"layer", rule.layer}},
+             blk + "kv_append");
+  const ValueId a = graph_.add(  // [T, heads, value_dim]
+      "attention.cached", {q, inputs.positions, inputs.sequences, rule.sinks},
+      {{"layer", rule.layer},
+       {"scale", rule.scale},
+       {"window", rule.window},
+       {"soft_cap", rule.soft_cap},
+       {"query_bits", int64_t{activations_ == Activations::kInt8 ? 8 : 16}}},
+      blk + "attention");
+  return graph_.add("shape.reshape", {a},
+                    {{"shape", std::vector<int64_t>{-1, config.num_heads * config.value_dim}}},
+                    blk + "attention_rows");
+}
+
+ValueId ModelBuilder::logits(ValueId x, const DecoderConfig& config) {
+  const bool is_tied = !has_weight("output.weight");
+  return linear(x, is_tied ? "token_embd" : "output", config.hidden, config.vocab);
 }
 
 Result<void> ModelBuilder::check_nothing_ignored() const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/decoder_config.h"
 #include "models/language_model.h"
 #include "models/rope_config.h"
 #include "quern/graph_builder.h"
@@ -19,6 +20,15 @@ struct ModelInputs {
   ValueId output_rows;  // i32[R], tokens whose logits are wanted
 };
 
+// How one layer's queries see the cache.
+struct AttentionRule {
+  int64_t layer = 0;
+  double scale = 0;          // 0: 1 / sqrt(key_dim)
+  int64_t window = 0;        // 0: every earlier key
+  double soft_cap = 0;       // 0: none
+  ValueId sinks = kNoValue;  // f32[heads]
+};
+
 // Wraps a GraphBuilder; errors are kept as there and come out of finish(). One thread only.
 class ModelBuilder {
  public:
@@ -26,8 +36,8 @@ class ModelBuilder {
 
   GraphBuilder& graph() { return graph_; }
   ModelInputs inputs();
-  // Declares the key-value cache of `num_layers` layers.
-  void kv_cache(int64_t num_layers, int64_t num_heads, int64_t key_dim, int64_t value_dim);
+  // Declares the key-value cache of all layers.
+  void kv_cache(const DecoderConfig& config);
 
   bool has_weight(std::string_view name) const;
   // The weight with this shape; kNoValue and an error if it is missing or of another shape.
@@ -39,12 +49,24 @@ class ModelBuilder {
   // quantised weights take activations quantised as the options say.
   ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out);
   ValueId rms_norm(ValueId x, const std::string& name, int64_t size, double eps);
+  // With "<name>.bias" if there is one.
+  ValueId layer_norm(ValueId x, const std::string& name, int64_t size, double eps);
+  // Rows of "token_embd.weight". tokens [T] -> [T, hidden]
+  ValueId embed(const ModelInputs& inputs, const DecoderConfig& config);
   // x [T, heads, head_dim] rotated at the tokens' positions.
   ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
                std::string_view name);
-  // x [T, heads * dim] as [T, heads, dim], and back.
+  // x [T, heads * dim] as [T, heads, dim].
   ValueId split_heads(ValueId x, int64_t num_heads, int64_t head_dim, std::string_view name);
-  ValueId merge_heads(ValueId x, int64_t size, std::string_view name);
+  // Columns [start, end) of x [T, N].
+  ValueId columns(ValueId x, int64_t start, int64_t end, std::string_view name);
+
+  // Appends k [T, kv_heads, key_dim] and v [T, kv_heads, value_dim] to the cache, then attends
+  // with q [T, heads, key_dim]. -> [T, heads * value_dim]
+  ValueId attend(ValueId q, ValueId k, ValueId v, const ModelInputs& inputs,
+                 const DecoderConfig& config, const AttentionRule& rule);
+  // "output" times x [R, hidden], or the embedding table where the file has no output.
+  ValueId logits(ValueId x, const DecoderConfig& config);
 
   // The finished model. Refuses weights of the file that no call asked for, and keys under
   // "<architecture>." that nobody read: both would change the result.

@@ -2,14 +2,25 @@
 #include <array>
 
 #include "base/fail.h"
+#include "models/gemma.h"
+#include "models/gpt2.h"
+#include "models/granite.h"
 #include "models/language_model.h"
 #include "models/llama.h"
+#include "models/olmo2.h"
+#include "models/phi3.h"
+#include "models/qwen.h"
+#include "models/starcoder2.h"
 
 namespace quern {
 namespace {
 
 constexpr std::array kFamilies = {
-    ModelFamily{"llama", build_llama},
+    ModelFamily{"gemma2", build_gemma2}, ModelFamily{"gemma3", build_gemma3},
+    ModelFamily{"gpt2", build_gpt2},     ModelFamily{"granite", build_granite},
+    ModelFamily{"llama", build_llama},   ModelFamily{"olmo2", build_olmo2},
+    ModelFamily{"phi3", build_phi3},     ModelFamily{"qwen2", build_qwen2},
+    ModelFamily{"qwen3", build_qwen3},   ModelFamily{"starcoder2", build_starcoder2},
 };
 
 }  // namespace

@@ -12,14 +12,11 @@ namespace quern::test {
 namespace {
 
 // Folders of suites/tiny_models whose family this build has.
-constexpr const char* kModels[] = {"llama",          "llama-bias", "llama-linear", "llama-yarn",
-                                   "llama-yarnbeta", "llama3",     "mistral"};
+constexpr const char* kModels[] = {
+    "gemma2",       "gemma3",     "gpt2",           "granite", "llama",   "llama-bias",
+    "llama-linear", "llama-yarn", "llama-yarnbeta", "llama3",  "mistral", "olmo2",
+    "olmo3",        "phi3",       "phi3-swa",       "qwen2",   "qwen3",   "starcoder2"};
 constexpr double kBound = 1e-3;  // the suite's README
-
-struct Case {
-  std::string model;
-  std::string device;
-};
 
 class TinyModels : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 

@@ -1,0 +1,107 @@
+// Common keys of decoders.
+#include "models/decoder_config.h"
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+// Reads keys of one architecture with their limits.
+class KeyReader {
+ public:
+  KeyReader(const Metadata& metadata, std::string prefix)
+      : metadata_(metadata), prefix_(std::move(prefix)) {}
+
+  // A value from 1 to `limit`; an array must hold the same value for each layer.
+  Result<int64_t> size(const std::string& name, int64_t limit, int64_t fallback = 0) const {
+    const std::string key = prefix_ + name;
+    const MetadataValue* value = metadata_.find(key);
+    if (value == nullptr && fallback > 0) return fallback;
+    int64_t found = 0;
+    if (value != nullptr && value->is_array()) {
+      QUERN_ASSIGN_OR_RETURN(const auto list, metadata_.integers(key));
+      for (const int64_t item : list) {
+        if (item != list.front()) {
+          return fail::unimplemented("Key '{}' differs between layers: {} and {}.", key,
+                                     list.front(), item);
+        }
+      }
+      found = list.empty() ? 0 : list.front();
+    } else {
+      QUERN_ASSIGN_OR_RETURN(found, metadata_.integer(key));
+    }
+    if (found >= 1 && found <= limit) return found;
+    return fail::invalid("Key '{}' is {}; it must be from 1 to {}.", key, found, limit);
+  }
+
+ private:
+  const Metadata& metadata_;
+  std::string prefix_;
+};
+
+Result<void> read_heads(const Metadata& m, const KeyReader& keys, DecoderConfig& c) {
+  QUERN_ASSIGN_OR_RETURN(c.num_heads, keys.size("attention.head_count", 1 << 16));
+  QUERN_ASSIGN_OR_RETURN(c.num_kv_heads,
+                         keys.size("attention.head_count_kv", c.num_heads, c.num_heads));
+  if (c.num_heads % c.num_kv_heads != 0) {
+    return fail::invalid("Key '{}.attention.head_count_kv' is {}; it must divide the {} heads.",
+                         c.arch, c.num_kv_heads, c.num_heads);
+  }
+  const int64_t usual = std::max<int64_t>(1, c.hidden / c.num_heads);
+  QUERN_ASSIGN_OR_RETURN(c.key_dim, keys.size("attention.key_length", 4096, usual));
+  QUERN_ASSIGN_OR_RETURN(c.value_dim, keys.size("attention.value_length", 4096, c.key_dim));
+  QUERN_ASSIGN_OR_RETURN(c.attention_scale, m.number_or(c.arch + ".attention.scale", 0.0));
+  QUERN_ASSIGN_OR_RETURN(const bool is_causal, m.boolean_or(c.arch + ".attention.causal", true));
+  if (!is_causal) {
+    return fail::unimplemented("Key '{}.attention.causal' is false: the model is no decoder.",
+                               c.arch);
+  }
+  return {};
+}
+
+Result<std::vector<bool>> slides_of(const Metadata& metadata, const DecoderConfig& c,
+                                    int64_t usual_period) {
+  const std::string key = c.arch + ".attention.sliding_window_pattern";
+  const MetadataValue* value = metadata.find(key);
+  if (value != nullptr && value->is_array()) return metadata.booleans_per_layer(key, c.num_layers);
+  QUERN_ASSIGN_OR_RETURN(const int64_t period, metadata.integer_or(key, usual_period));
+  if (period < 0) return fail::invalid("Key '{}' is {}; it must be 0 or more.", key, period);
+  std::vector<bool> slides;
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    slides.push_back(period == 0 || (layer + 1) % period != 0);
+  }
+  return slides;
+}
+
+}  // namespace
+
+Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const WeightSource& weights,
+                                          NormKind norm) {
+  DecoderConfig c;
+  QUERN_ASSIGN_OR_RETURN(c.arch, metadata.text("general.architecture"));
+  const KeyReader keys(metadata, c.arch + ".");
+  QUERN_ASSIGN_OR_RETURN(c.num_layers, keys.size("block_count", 1 << 16));
+  QUERN_ASSIGN_OR_RETURN(c.hidden, keys.size("embedding_length", 1 << 24));
+  QUERN_ASSIGN_OR_RETURN(c.ffn, keys.size("feed_forward_length", 1 << 26));
+  QUERN_ASSIGN_OR_RETURN(c.context, keys.size("context_length", int64_t{1} << 40));
+  QUERN_TRY(read_heads(metadata, keys, c));
+  const std::string eps = norm == NormKind::kRms ? "layer_norm_rms_epsilon" : "layer_norm_epsilon";
+  QUERN_ASSIGN_OR_RETURN(c.norm_eps, metadata.number_or(c.arch + ".attention." + eps, 1e-5));
+  QUERN_ASSIGN_OR_RETURN(const WeightInfo embedding, weights.info("token_embd.weight"));
+  c.vocab = embedding.shape.rank() == 2 ? embedding.shape[0] : 0;
+  return c;
+}
+
+Result<WindowPattern> read_window_pattern(const Metadata& metadata, const DecoderConfig& config,
+                                          int64_t usual_period) {
+  WindowPattern pattern;
+  const std::string key = config.arch + ".attention.sliding_window";
+  QUERN_ASSIGN_OR_RETURN(pattern.window, metadata.integer_or(key, 0));
+  if (pattern.window < 0) {
+    return fail::invalid("Key '{}' is {}; it must be 0 or more.", key, pattern.window);
+  }
+  QUERN_ASSIGN_OR_RETURN(pattern.slides, slides_of(metadata, config, usual_period));
+  return pattern;
+}
+
+}  // namespace quern

@@ -1,0 +1,49 @@
+// The sizes that every decoder's file gives under the same keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/metadata.h"
+#include "quern/weight_source.h"
+
+namespace quern {
+
+struct DecoderConfig {
+  std::string arch;  // prefix of the keys
+  int64_t num_layers = 0;
+  int64_t hidden = 0;
+  int64_t num_heads = 0;
+  int64_t num_kv_heads = 0;
+  int64_t key_dim = 0;    // of one head
+  int64_t value_dim = 0;  // of one head
+  int64_t ffn = 0;        // width of the feed-forward layer
+  int64_t vocab = 0;      // rows of the embedding table
+  int64_t context = 0;    // tokens the model was trained for
+  double norm_eps = 0;
+  double attention_scale = 0;  // 0: 1 / sqrt(key_dim)
+};
+
+// Which epsilon the family's norms use.
+enum class NormKind : uint8_t { kRms, kLayer };
+
+// Reads "<general.architecture>.*". Errors name key, value and limit.
+Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const WeightSource& weights,
+                                          NormKind norm);
+
+// Keys visible to a layer's queries: query - key < window; 0 where every earlier key is.
+struct WindowPattern {
+  int64_t window = 0;
+  std::vector<bool> slides;  // per layer
+  int64_t of_layer(int64_t layer) const { return slides[static_cast<size_t>(layer)] ? window : 0; }
+};
+
+// "attention.sliding_window" with "attention.sliding_window_pattern": a number n (layers with
+// (layer + 1) % n == 0 see everything, the others slide) or a bool per layer. Without the pattern
+// key, `usual_period` is n; 0: every layer slides, 1: none.
+Result<WindowPattern> read_window_pattern(const Metadata& metadata, const DecoderConfig& config,
+                                          int64_t usual_period);
+
+}  // namespace quern

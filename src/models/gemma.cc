@@ -1,0 +1,135 @@
+// Gemma 2 (arXiv:2408.00118) and Gemma 3 (arXiv:2503.19786): scaled embeddings, norms before and
+// behind both branches, sliding windows between global layers, GeGLU. Gemma 2 caps attention
+// scores and logits; Gemma 3 norms q and k heads and rotates sliding layers with a base of their
+// own. Norm weights in files include the +1.
+#include "models/gemma.h"
+
+#include "base/fail.h"
+#include "models/feed_forward.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+struct GemmaConfig : DecoderConfig {
+  WindowPattern window;
+  RopeConfig global_rope;
+  RopeConfig sliding_rope;
+  double attention_cap = 0;
+  double logit_cap = 0;
+  bool has_head_norms = false;  // Gemma 3
+};
+
+double square_root(double x) {
+  return __builtin_sqrt(x);
+}
+
+// The largest models scale scores by the width per head instead of the head's size.
+void set_attention_scale(GemmaConfig& c, int64_t layers_of_largest) {
+  if (c.attention_scale != 0 || c.num_layers != layers_of_largest) return;
+  c.attention_scale =
+      1.0 / square_root(static_cast<double>(c.hidden) / static_cast<double>(c.num_heads));
+}
+
+Result<GemmaConfig> read_gemma2(const Metadata& m, const WeightSource& weights) {
+  GemmaConfig c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 2));
+  QUERN_ASSIGN_OR_RETURN(c.global_rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  c.sliding_rope = c.global_rope;
+  QUERN_ASSIGN_OR_RETURN(c.attention_cap, m.number_or(c.arch + ".attn_logit_softcapping", 0.0));
+  QUERN_ASSIGN_OR_RETURN(c.logit_cap, m.number_or(c.arch + ".final_logit_softcapping", 0.0));
+  set_attention_scale(c, 46);
+  return c;
+}
+
+Result<GemmaConfig> read_gemma3(const Metadata& m, const WeightSource& weights) {
+  GemmaConfig c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 6));
+  QUERN_ASSIGN_OR_RETURN(c.global_rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  c.sliding_rope = {.num_rotated = c.global_rope.num_rotated, .style = "half"};
+  QUERN_ASSIGN_OR_RETURN(c.sliding_rope.base, m.number_or(c.arch + ".rope.freq_base_swa", 10000.0));
+  QUERN_ASSIGN_OR_RETURN(c.logit_cap, m.number_or(c.arch + ".final_logit_softcapping", 0.0));
+  c.has_head_norms = true;
+  set_attention_scale(c, 62);
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const GemmaConfig& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  if (c.has_head_norms) {
+    q = m.rms_norm(q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
+    k = m.rms_norm(k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
+  }
+  const int64_t window = c.window.of_layer(layer);
+  const RopeConfig& rope = window > 0 ? c.sliding_rope : c.global_rope;
+  q = m.rope(q, in, rope, blk + "q_rope");
+  k = m.rope(k, in, rope, blk + "k_rope");
+  const ValueId a = m.attend(
+      q, k, v, in, c,
+      {.layer = layer, .scale = c.attention_scale, .window = window, .soft_cap = c.attention_cap});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+// cap * tanh(x / cap)
+ValueId soft_cap(GraphBuilder& g, ValueId x, double cap) {
+  const ValueId scaled = g.add("math.scale", {x}, {{"factor", 1.0 / cap}}, "logits_scaled");
+  const ValueId bent = g.add("activation.tanh", {scaled}, {}, "logits_tanh");
+  return g.add("math.scale", {bent}, {{"factor", cap}}, "logits_capped");
+}
+
+ValueId forward(ModelBuilder& m, const GemmaConfig& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = g.add("math.scale", {m.embed(in, c)},  // [T, hidden]
+                    {{"factor", square_root(static_cast<double>(c.hidden))}}, "embedding_scaled");
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    h = attention(m, c, in, layer, h);
+    h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, h}, {}, blk + "attn_residual");
+    ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    f = geglu_feed_forward(m, c, layer, f);
+    f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  const ValueId logits = m.logits(x, c);  // [R, vocab]
+  return c.logit_cap > 0 ? soft_cap(g, logits, c.logit_cap) : logits;
+}
+
+Result<LanguageModel> build(const Metadata& metadata, const WeightSource& weights,
+                            const ModelOptions& options, const GemmaConfig& config) {
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace
+
+Result<LanguageModel> build_gemma2(const Metadata& metadata, const WeightSource& weights,
+                                   const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const GemmaConfig config, read_gemma2(metadata, weights));
+  return build(metadata, weights, options, config);
+}
+
+Result<LanguageModel> build_gemma3(const Metadata& metadata, const WeightSource& weights,
+                                   const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const GemmaConfig config, read_gemma3(metadata, weights));
+  return build(metadata, weights, options, config);
+}
+
+}  // namespace quern

@@ -1,0 +1,83 @@
+// Granite 3 (IBM, 2024): a Llama whose embedding, residual branches, attention scores and logits
+// carry multipliers.
+#include "models/granite.h"
+
+#include "base/fail.h"
+#include "models/feed_forward.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+struct GraniteConfig : DecoderConfig {
+  RopeConfig rope;
+  double embedding_scale = 1;
+  double residual_scale = 1;
+  double logit_scale = 1;  // logits are divided by it
+};
+
+Result<GraniteConfig> read_config(const Metadata& m, const WeightSource& weights) {
+  GraniteConfig c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "interleaved"));
+  QUERN_ASSIGN_OR_RETURN(c.embedding_scale, m.number_or(c.arch + ".embedding_scale", 1.0));
+  QUERN_ASSIGN_OR_RETURN(c.residual_scale, m.number_or(c.arch + ".residual_scale", 1.0));
+  QUERN_ASSIGN_OR_RETURN(c.logit_scale, m.number_or(c.arch + ".logit_scale", 1.0));
+  if (c.logit_scale == 0) return fail::invalid("Key '{}.logit_scale' is 0.", c.arch);
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const GraniteConfig& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  q = m.rope(q, in, c.rope, blk + "q_rope");
+  k = m.rope(k, in, c.rope, blk + "k_rope");
+  const ValueId a = m.attend(q, k, v, in, c, {.layer = layer, .scale = c.attention_scale});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+// x + residual_scale * branch
+ValueId add_branch(GraphBuilder& g, const GraniteConfig& c, ValueId x, ValueId branch,
+                   const std::string& name) {
+  const ValueId scaled =
+      g.add("math.scale", {branch}, {{"factor", c.residual_scale}}, name + "_scaled");
+  return g.add("math.add", {x, scaled}, {}, name + "_residual");
+}
+
+ValueId forward(ModelBuilder& m, const GraniteConfig& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = g.add("math.scale", {m.embed(in, c)}, {{"factor", c.embedding_scale}},
+                    "embedding_scaled");  // [T, hidden]
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    x = add_branch(g, c, x, attention(m, c, in, layer, h), blk + "attn");
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    x = add_branch(g, c, x, swiglu_feed_forward(m, c, layer, f), blk + "ffn");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  return g.add("math.scale", {m.logits(x, c)}, {{"factor", 1.0 / c.logit_scale}},
+               "logits_scaled");  // [R, vocab]
+}
+
+}  // namespace
+
+Result<LanguageModel> build_granite(const Metadata& metadata, const WeightSource& weights,
+                                    const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const GraniteConfig config, read_config(metadata, weights));
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace quern

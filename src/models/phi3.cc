@@ -1,0 +1,83 @@
+// Phi-3 (arXiv:2404.14219): a Llama with fused projections (attn_qkv = [q; k; v],
+// ffn_up = [gate; up]), rotary pairs (i, i + d/2) and an optional window on every layer.
+#include "models/phi3.h"
+
+#include "base/fail.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+struct Phi3Config : DecoderConfig {
+  WindowPattern window;
+  RopeConfig rope;
+};
+
+Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
+  Phi3Config c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
+  QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  if (weights.info("rope_factors_long.weight") || weights.info("rope_factors_short.weight")) {
+    return fail::unimplemented("The model's rotary positions use longrope factors.");
+  }
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const Phi3Config& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  const int64_t q_size = c.num_heads * c.key_dim;
+  const int64_t k_size = c.num_kv_heads * c.key_dim;
+  const int64_t v_size = c.num_kv_heads * c.value_dim;
+  const ValueId qkv = m.linear(h, blk + "attn_qkv", c.hidden, q_size + k_size + v_size);
+  ValueId q = m.columns(qkv, 0, q_size, blk + "q_columns");
+  ValueId k = m.columns(qkv, q_size, q_size + k_size, blk + "k_columns");
+  ValueId v = m.columns(qkv, q_size + k_size, q_size + k_size + v_size, blk + "v_columns");
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  q = m.rope(q, in, c.rope, blk + "q_rope");
+  k = m.rope(k, in, c.rope, blk + "k_rope");
+  const ValueId a =
+      m.attend(q, k, v, in, c,
+               {.layer = layer, .scale = c.attention_scale, .window = c.window.of_layer(layer)});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+ValueId feed_forward(ModelBuilder& m, const Phi3Config& c, int64_t layer, ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  const ValueId gate_up = m.linear(h, blk + "ffn_up", c.hidden, 2 * c.ffn);  // [T, 2 * ffn]
+  const ValueId y = m.graph().add("activation.swiglu", {gate_up}, {}, blk + "swiglu");
+  return m.linear(y, blk + "ffn_down", c.ffn, c.hidden);
+}
+
+ValueId forward(ModelBuilder& m, const Phi3Config& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = m.embed(in, c);  // [T, hidden]
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  return m.logits(x, c);  // [R, vocab]
+}
+
+}  // namespace
+
+Result<LanguageModel> build_phi3(const Metadata& metadata, const WeightSource& weights,
+                                 const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const Phi3Config config, read_config(metadata, weights));
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace quern

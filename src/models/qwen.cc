@@ -1,0 +1,82 @@
+// Qwen2 (arXiv:2407.10671) and Qwen3 (arXiv:2505.09388): pre-norm decoders with grouped-query
+// attention, rotary pairs (i, i + d/2) and SwiGLU.
+#include "models/qwen.h"
+
+#include "base/fail.h"
+#include "models/feed_forward.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+struct QwenConfig : DecoderConfig {
+  RopeConfig rope;
+  bool has_head_norms = false;  // Qwen3
+};
+
+Result<QwenConfig> read_config(const Metadata& m, const WeightSource& weights, bool has_norms) {
+  QwenConfig c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  c.has_head_norms = has_norms;
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const QwenConfig& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  if (c.has_head_norms) {
+    q = m.rms_norm(q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
+    k = m.rms_norm(k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
+  }
+  q = m.rope(q, in, c.rope, blk + "q_rope");
+  k = m.rope(k, in, c.rope, blk + "k_rope");
+  const ValueId a = m.attend(q, k, v, in, c, {.layer = layer, .scale = c.attention_scale});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+ValueId forward(ModelBuilder& m, const QwenConfig& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = m.embed(in, c);  // [T, hidden]
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, swiglu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  return m.logits(x, c);  // [R, vocab]
+}
+
+Result<LanguageModel> build(const Metadata& metadata, const WeightSource& weights,
+                            const ModelOptions& options, bool has_norms) {
+  QUERN_ASSIGN_OR_RETURN(const QwenConfig config, read_config(metadata, weights, has_norms));
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace
+
+Result<LanguageModel> build_qwen2(const Metadata& metadata, const WeightSource& weights,
+                                  const ModelOptions& options) {
+  return build(metadata, weights, options, false);
+}
+
+Result<LanguageModel> build_qwen3(const Metadata& metadata, const WeightSource& weights,
+                                  const ModelOptions& options) {
+  return build(metadata, weights, options, true);
+}
+
+}  // namespace quern

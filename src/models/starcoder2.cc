@@ -1,0 +1,70 @@
+// StarCoder2 (arXiv:2402.19173): layer norm, biases everywhere, rotary pairs (i, i + d/2),
+// grouped-query attention with an optional window, a plain GELU feed-forward.
+#include "models/starcoder2.h"
+
+#include "base/fail.h"
+#include "models/feed_forward.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+struct StarCoder2Config : DecoderConfig {
+  WindowPattern window;
+  RopeConfig rope;
+};
+
+Result<StarCoder2Config> read_config(const Metadata& m, const WeightSource& weights) {
+  StarCoder2Config c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kLayer));
+  QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
+  QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const StarCoder2Config& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  q = m.rope(q, in, c.rope, blk + "q_rope");
+  k = m.rope(k, in, c.rope, blk + "k_rope");
+  const ValueId a =
+      m.attend(q, k, v, in, c,
+               {.layer = layer, .scale = c.attention_scale, .window = c.window.of_layer(layer)});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+ValueId forward(ModelBuilder& m, const StarCoder2Config& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = m.embed(in, c);  // [T, hidden]
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId h = m.layer_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
+    const ValueId f = m.layer_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, gelu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.layer_norm(x, "output_norm", c.hidden, c.norm_eps);
+  return m.logits(x, c);  // [R, vocab]
+}
+
+}  // namespace
+
+Result<LanguageModel> build_starcoder2(const Metadata& metadata, const WeightSource& weights,
+                                       const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const StarCoder2Config config, read_config(metadata, weights));
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace quern
