@@ -55,7 +55,7 @@ QUERN_SIMD_FN V log_special(V x, V y) {
   const V inf = from_bits<V>(UintOf<V>{} + kInfBits<V>);
   y = select(x < inf, y, x + x);
   y = select(x > 0, y, select(x == 0, -inf, y));
-  return select(x < 0, (x - x) / (x - x), y);
+  return select(x < 0, inf - inf, y);
 }
 
 template <class V>
