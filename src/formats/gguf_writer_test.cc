@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -137,6 +138,30 @@ TEST(GgufWriter, BigEndianBlocksHoldSwappedFields) {
   const std::array<size_t, 6> order = {1, 0, 5, 4, 3, 2};
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(big[i], little[order[i]]) << i;
   EXPECT_EQ(big.substr(6), little.substr(6));
+}
+
+// As many tokens as the largest vocabularies have; the bound is loose for busy machines.
+TEST(GgufWriter, LargeVocabularyLoadsFast) {
+  constexpr int64_t kNumTokens = 262'144;
+  std::vector<std::string> tokens;
+  for (int64_t i = 0; i < kNumTokens; ++i) tokens.push_back("token" + std::to_string(i));
+  const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+  Metadata metadata;
+  metadata.set("tokenizer.ggml.tokens", MetadataValue::texts(views));
+  const test::TemporaryFolder folder("gguf_writer");
+  const std::string path = folder.file("vocabulary.gguf");
+  auto writer = GgufWriter::create(path, metadata, {});
+  ASSERT_TRUE(writer);
+  ASSERT_TRUE(writer->finish());
+  const auto start = std::chrono::steady_clock::now();
+  const auto file = GgufFile::open(path);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(file) << file.error().message;
+  const auto back = (*file)->metadata().texts("tokenizer.ggml.tokens");
+  ASSERT_EQ(back->size(), kNumTokens);
+  EXPECT_EQ((*back)[kNumTokens - 1], "token262143");
+  EXPECT_LT(elapsed.count(), 0.5);
+  RecordProperty("open_us", static_cast<int>(elapsed.count() * 1e6));
 }
 
 template <class T>

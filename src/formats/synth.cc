@@ -132,9 +132,13 @@ std::vector<float> random_norm(SplitMix64& random, int64_t width) {
 // Writes tensors and tells the caller how far it is.
 class WeightWriter {
  public:
-  WeightWriter(GgufWriter& writer, uint64_t seed, int64_t total_bytes,
+  WeightWriter(GgufWriter& writer, float stddev, uint64_t seed, int64_t total_bytes,
                const SynthProgress& progress)
-      : writer_(writer), seed_(seed), total_bytes_(total_bytes), progress_(progress) {}
+      : writer_(writer),
+        stddev_(stddev),
+        seed_(seed),
+        total_bytes_(total_bytes),
+        progress_(progress) {}
 
   // A tensor's bytes depend on the seed and its name only.
   Result<void> write(const WeightInfo& info) {
@@ -148,7 +152,7 @@ class WeightWriter {
     std::vector<std::byte> piece;
     for (; left > 0; left -= static_cast<int64_t>(piece.size())) {
       piece.resize(static_cast<size_t>(std::min(left, kPieceBytes / block_bytes * block_bytes)));
-      fill_random_weights(info.dtype, random, piece);
+      fill_random_weights(info.dtype, stddev_, random, piece);
       QUERN_TRY(append(info.name, piece));
     }
     return {};
@@ -163,6 +167,7 @@ class WeightWriter {
   }
 
   GgufWriter& writer_;
+  float stddev_;
   uint64_t seed_;
   int64_t done_bytes_ = 0;
   int64_t total_bytes_;
@@ -196,7 +201,7 @@ Result<SynthReport> write_synthetic_model(const std::string& path, const SynthOp
   QUERN_ASSIGN_OR_RETURN(SynthReport report, report_on(plan));
   QUERN_ASSIGN_OR_RETURN(GgufWriter writer,
                          GgufWriter::create(path, make_metadata(shape, options), plan.tensors()));
-  WeightWriter weights(writer, options.seed, report.weight_bytes, progress);
+  WeightWriter weights(writer, shape.weight_stddev(), options.seed, report.weight_bytes, progress);
   for (const WeightInfo& info : plan.tensors()) QUERN_TRY(weights.write(info));
   QUERN_TRY(writer.finish(Durability::kProcess));
   return report;

@@ -28,6 +28,9 @@ struct SynthShape {
   std::string_view pre_tokenizer;
 
   int64_t head_dim() const { return hidden / num_heads; }
+  // Of the matrix elements: 0.02 for the real shapes. Every matrix gives outputs near 0.8 for
+  // inputs near 1, so each layer moves the logits.
+  float weight_stddev() const;
 };
 
 std::span<const SynthShape> synth_shapes();
@@ -51,10 +54,10 @@ struct SynthReport {
 using SynthProgress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;
 
 // Writes a GGUF file that any reader of the llama family takes, with a byte-level BPE vocabulary.
-// Matrix elements have mean 0 and a standard deviation of about 0.02; blocks of quantised formats
-// are drawn directly, so every format works and no encoder is involved. The same options give the
-// same bytes on every machine. The file is not forced to the disk. Errors: kNotFound (shape),
-// kInvalidArgument (a dtype that weights cannot have), those of GgufWriter.
+// Blocks of quantised formats are drawn directly, so every format works and no encoder is involved.
+// The same options give the same bytes on every machine. The file is not forced to the disk.
+// Errors: kNotFound (shape), kInvalidArgument (a dtype that weights cannot have), those of
+// GgufWriter.
 Result<SynthReport> write_synthetic_model(const std::string& path, const SynthOptions& options,
                                           const SynthProgress& progress = {});
 

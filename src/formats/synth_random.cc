@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "base/check.h"
@@ -44,8 +45,8 @@ constexpr std::array kRecipes = {
     Recipe{DType::kIQ4_XS, 0, kNone, 0, 1258.F, true},
     Recipe{DType::kTQ1_0, 52, kNone, 0, 0.8286F, false},
     Recipe{DType::kTQ2_0, 64, kNone, 0, 0.7141F, false},
-    Recipe{DType::kMXFP4, kNone, kNone, 0, 1, false},
-    Recipe{DType::kNVFP4, kNone, kNone, 0, 1, false},
+    Recipe{DType::kMXFP4, kNone, kNone, 0, 5.852F, false},
+    Recipe{DType::kNVFP4, kNone, kNone, 0, 5.913F, false},
     Recipe{DType::kQ1_0, 0, kNone, 0, 1.01F, false},
     Recipe{DType::kQ2_0, 0, kNone, 0, 0.7141F, false},
 };
@@ -105,50 +106,67 @@ void store_iq1_m_scale(float value, std::byte* block) {
   }
 }
 
-void store_scales(const Recipe& recipe, SplitMix64& random, std::byte* block) {
+// From 0.75 to 1.25, so that a scale taken from the wrong block shows. Takes 24 bits.
+float spread(uint64_t bits) {
+  return 0.75F + static_cast<float>(bits & 0xffffff) * 0x1p-25F;
+}
+
+// The scale 2^(byte - 128) has to be a power of two: the next lower or higher one, as often as
+// makes the mean square right.
+std::byte mxfp4_scale(float scale, uint64_t word) {
+  int exponent = 0;
+  const float ratio = 2 * std::frexp(scale, &exponent);  // 1 <= ratio < 2
+  const float share_of_higher = (ratio * ratio - 1) / 3;
+  const bool is_higher = static_cast<float>(word >> 40) * 0x1p-24F < share_of_higher;
+  return static_cast<std::byte>(exponent - 1 + 128 + (is_higher ? 1 : 0));
+}
+
+void store_scales(const Recipe& recipe, float mean_scale, SplitMix64& random, std::byte* block) {
   const uint64_t word = random.next();
-  if (recipe.dtype == DType::kMXFP4) {  // 2^-9 or 2^-8 times codes up to 12
-    block[0] = static_cast<std::byte>(119 + word % 2);
+  if (recipe.dtype == DType::kMXFP4) {
+    block[0] = mxfp4_scale(mean_scale, word);
     return;
   }
-  if (recipe.dtype == DType::kNVFP4) {  // e4m3 codes of 2 to 5 times 2^-9
-    for (int g = 0; g < 4; ++g) block[g] = static_cast<std::byte>(2 + (word >> (2 * g) & 3));
+  if (recipe.dtype == DType::kNVFP4) {  // four e4m3 codes, twice the scales
+    for (int g = 0; g < 4; ++g) {
+      block[g] = static_cast<std::byte>(to_f8e4m3(2 * mean_scale * spread(word >> (10 * g))));
+    }
     return;
   }
-  // From 0.75 to 1.25 times the mean, so that a scale taken from the wrong block shows.
-  const float spread = 0.75F + static_cast<float>(word >> 40) * 0x1p-25F;
-  float scale = static_cast<float>(kSynthStddev) / recipe.unit_stddev * spread;
+  float scale = mean_scale * spread(word >> 40);
   if (recipe.is_signed && (word & 1) != 0) scale = -scale;
   if (recipe.dtype == DType::kIQ1_M) return store_iq1_m_scale(scale, block);
   store_f16(scale, block + recipe.scale_at);
   if (recipe.minimum_at != kNone) store_f16(scale * recipe.min_ratio, block + recipe.minimum_at);
 }
 
-void fill_blocks(const Recipe& recipe, SplitMix64& random, std::span<std::byte> blocks) {
+void fill_blocks(const Recipe& recipe, float stddev, SplitMix64& random,
+                 std::span<std::byte> blocks) {
+  const float mean_scale = stddev / recipe.unit_stddev;
   fill_bytes(random, blocks);
   restrict_codes(recipe.dtype, blocks);
   const auto block_bytes = static_cast<size_t>(dtype_info(recipe.dtype).block_bytes);
   QUERN_CHECK(blocks.size() % block_bytes == 0);
   for (size_t at = 0; at < blocks.size(); at += block_bytes) {
-    store_scales(recipe, random, blocks.data() + at);
+    store_scales(recipe, mean_scale, random, blocks.data() + at);
   }
 }
 
 // Nearly normal: the sum of four uniform numbers of 16 bits (mean 2 * 65535, deviation below).
-float nearly_normal(SplitMix64& random) {
+float nearly_normal(float stddev, SplitMix64& random) {
   constexpr float kSumStddev = 37837.2F;  // sqrt(4 (2^32 - 1) / 12)
   const uint64_t word = random.next();
   const auto sum = static_cast<int32_t>((word & 0xffff) + (word >> 16 & 0xffff) +
                                         (word >> 32 & 0xffff) + (word >> 48));
-  return static_cast<float>(sum - 131070) * (static_cast<float>(kSynthStddev) / kSumStddev);
+  return static_cast<float>(sum - 131070) * (stddev / kSumStddev);
 }
 
-void fill_floats(DType dtype, SplitMix64& random, std::span<std::byte> bytes) {
+void fill_floats(DType dtype, float stddev, SplitMix64& random, std::span<std::byte> bytes) {
   const auto width = static_cast<size_t>(dtype_info(dtype).block_bytes);
   std::array<float, 1024> values;
   for (size_t at = 0; at < bytes.size();) {
     const size_t count = std::min(values.size(), (bytes.size() - at) / width);
-    for (size_t i = 0; i < count; ++i) values[i] = nearly_normal(random);
+    for (size_t i = 0; i < count; ++i) values[i] = nearly_normal(stddev, random);
     narrow_row(dtype, values.data(), bytes.data() + at, static_cast<int64_t>(count));
     at += count * width;
   }
@@ -164,11 +182,12 @@ bool has_random_weights(DType dtype) {
   return is_synth_float(dtype) || find_recipe(dtype) != nullptr;
 }
 
-void fill_random_weights(DType dtype, SplitMix64& random, std::span<std::byte> blocks) {
-  if (is_synth_float(dtype)) return fill_floats(dtype, random, blocks);
+void fill_random_weights(DType dtype, float stddev, SplitMix64& random,
+                         std::span<std::byte> blocks) {
+  if (is_synth_float(dtype)) return fill_floats(dtype, stddev, random, blocks);
   const Recipe* recipe = find_recipe(dtype);
   QUERN_CHECK(recipe != nullptr);
-  fill_blocks(*recipe, random, blocks);
+  fill_blocks(*recipe, stddev, random, blocks);
 }
 
 }  // namespace quern

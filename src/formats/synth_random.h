@@ -9,9 +9,6 @@
 
 namespace quern {
 
-// Standard deviation of the elements that fill_random_weights draws.
-inline constexpr double kSynthStddev = 0.02;
-
 // SplitMix64 (Steele, Lea, Flood 2014): fast, and the same words on every machine.
 class SplitMix64 {
  public:
@@ -32,8 +29,10 @@ class SplitMix64 {
 
 // f32, f16, bf16 and the block formats of weights (not q8_K, which is for activations).
 bool has_random_weights(DType dtype);
-// Whole blocks. Each has a scale of its own and only codes that an encoder may give.
+// Whole blocks of elements with mean 0 and the standard deviation `stddev`, from 0.01 to 0.2. Each
+// block has a scale of its own and only codes that an encoder may give.
 // Needs has_random_weights(dtype).
-void fill_random_weights(DType dtype, SplitMix64& random, std::span<std::byte> blocks);
+void fill_random_weights(DType dtype, float stddev, SplitMix64& random,
+                         std::span<std::byte> blocks);
 
 }  // namespace quern

@@ -1,6 +1,7 @@
 // The shapes that synthetic models come in.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/fail.h"
 #include "formats/synth.h"
@@ -20,6 +21,10 @@ constexpr std::array kShapes = {
 };
 
 }  // namespace
+
+float SynthShape::weight_stddev() const {
+  return static_cast<float>(0.8 / std::sqrt(static_cast<double>(hidden)));
+}
 
 std::span<const SynthShape> synth_shapes() {
   return kShapes;
