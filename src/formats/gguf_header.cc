@@ -47,7 +47,7 @@ Result<std::string> read_name(ByteCursor& cursor, std::string_view kind, int64_t
 
 // Texts of one array, in two passes: the first checks every length, so that the second can
 // allocate exactly what the file holds.
-Result<MetadataValue> read_texts(ByteCursor& cursor, uint64_t count, std::string_view key) {
+Result<MetadataValue> read_texts(ByteCursor& cursor, uint64_t count) {
   if (count > cursor.remaining() / sizeof(uint64_t)) return truncated("the array", cursor);
   ByteCursor scout = cursor;
   uint64_t total = 0;
@@ -56,8 +56,8 @@ Result<MetadataValue> read_texts(ByteCursor& cursor, uint64_t count, std::string
     std::string_view text;
     const size_t start = scout.offset();
     if (!scout.take_number(size) || !scout.take_bytes(size, text)) {
-      return fail::data_loss("String {} of metadata key '{}' at byte {} has {} bytes; {} remain.",
-                             i, shortened(key), start, size, scout.remaining());
+      return fail::data_loss("String {} at byte {} has {} bytes; {} remain.", i, start, size,
+                             scout.remaining());
     }
     total += size;
   }
@@ -111,7 +111,7 @@ Result<MetadataValue> read_text(ByteCursor& cursor) {
   return MetadataValue::text(text);
 }
 
-Result<MetadataValue> read_array(ByteCursor& cursor, std::string_view key) {
+Result<MetadataValue> read_array(ByteCursor& cursor) {
   uint32_t id = 0;
   uint64_t count = 0;
   if (!cursor.take_number(id) || !cursor.take_number(count)) return truncated("an array", cursor);
@@ -123,14 +123,14 @@ Result<MetadataValue> read_array(ByteCursor& cursor, std::string_view key) {
   if (!type)
     return fail::invalid("Elements before byte {} are of the unknown type {}.", cursor.offset(),
                          id);
-  if (*type == MetadataType::kString) return read_texts(cursor, count, key);
+  if (*type == MetadataType::kString) return read_texts(cursor, count);
   return read_numbers(cursor, *type, true, count);
 }
 
-Result<MetadataValue> read_value(ByteCursor& cursor, std::string_view key) {
+Result<MetadataValue> read_value(ByteCursor& cursor) {
   uint32_t id = 0;
   if (!cursor.take_number(id)) return truncated("a value type", cursor);
-  if (id == kArrayId) return read_array(cursor, key);
+  if (id == kArrayId) return read_array(cursor);
   const auto type = find_metadata_type(id);
   if (!type)
     return fail::invalid("The value before byte {} is of the unknown type {}.", cursor.offset(),
@@ -230,7 +230,7 @@ Result<Metadata> read_metadata(ByteCursor& cursor, int64_t num_keys) {
   Metadata metadata;
   for (int64_t i = 0; i < num_keys; ++i) {
     QUERN_ASSIGN_OR_RETURN(std::string key, read_name(cursor, "metadata key", i));
-    auto value = read_value(cursor, key);
+    auto value = read_value(cursor);
     if (!value) {
       return tl::unexpected(
           value.error().with_context(fmt::format("Metadata key '{}'", shortened(key))));

@@ -104,6 +104,13 @@ TEST(GgufReader, DuplicatesAreErrors) {
 TEST(GgufReader, ErrorsNameKeyOrTensorAndByte) {
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("abc", 8).number(uint64_t{99}).raw("xy12345")),
             "Metadata key 'abc': The string at byte 39 has 99 bytes; 7 remain.");
+  EXPECT_EQ(error_of(GgufBytes()
+                         .header(0, 1)
+                         .key("abc", 9)
+                         .number(uint32_t{8})
+                         .number(uint64_t{1})
+                         .number(uint64_t{1} << 40)),
+            "Metadata key 'abc': String 0 at byte 51 has 1099511627776 bytes; 0 remain.");
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("abc", 77).number(uint64_t{99})),
             "Metadata key 'abc': The value before byte 39 is of the unknown type 77.");
   EXPECT_EQ(error_of(GgufBytes().header(1, 0).tensor("w", {32}, 31, 0)),
