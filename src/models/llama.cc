@@ -1,9 +1,11 @@
 // Llama (Touvron et al. 2023, arXiv:2302.13971 and 2307.09288): pre-norm decoder with RMS norm,
-// rotary positions, grouped-query attention and a SwiGLU feed-forward.
+// rotary positions, grouped-query attention and a SwiGLU feed-forward; in Mixtral
+// (arXiv:2401.04088) a mixture of them.
 #include "models/llama.h"
 
 #include "base/fail.h"
 #include "models/feed_forward.h"
+#include "models/mixture.h"
 #include "models/model_builder.h"
 
 namespace quern {
@@ -12,6 +14,7 @@ namespace {
 struct LlamaConfig : DecoderConfig {
   WindowPattern window;  // Mistral 7B v0.1
   RopeConfig rope;
+  MixtureConfig mixture;  // Mixtral
 };
 
 Result<LlamaConfig> read_config(const Metadata& m, const WeightSource& weights) {
@@ -20,10 +23,7 @@ Result<LlamaConfig> read_config(const Metadata& m, const WeightSource& weights) 
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "interleaved"));
-  QUERN_ASSIGN_OR_RETURN(const int64_t num_experts, m.integer_or("llama.expert_count", 0));
-  if (num_experts != 0) {
-    return fail::unimplemented("The model is a mixture of {} experts.", num_experts);
-  }
+  QUERN_ASSIGN_OR_RETURN(c.mixture, read_mixture_config(m, c));
   return c;
 }
 
@@ -55,7 +55,9 @@ ValueId forward(ModelBuilder& m, const LlamaConfig& c) {
     const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
     x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
     const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, swiglu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId y = c.mixture.num_experts > 0 ? swiglu_mixture(m, c, c.mixture, layer, f)
+                                                : swiglu_feed_forward(m, c, layer, f);
+    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
   x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);

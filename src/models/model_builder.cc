@@ -78,21 +78,33 @@ ValueId ModelBuilder::optional_weight(const std::string& name, const Shape& shap
   return has_weight(name) ? weight(name, shape) : kNoValue;
 }
 
-ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out) {
-  const ValueId w = weight(name + ".weight", Shape{out, in});
-  const ValueId bias = optional_weight(name + ".bias", Shape{out});
-  if (graph_.has_error()) return kNoValue;
-  const BlockFormat* format = find_block_format(graph_.type(w)->dtype);
-  if (format == nullptr || activations_ == Activations::kF32) {
-    return graph_.add("projection.linear", {x, w, bias}, {}, name);
-  }
+ModelBuilder::Activation ModelBuilder::activation_for(ValueId x, DType weight_type,
+                                                      const std::string& name) {
+  const BlockFormat* format = find_block_format(weight_type);
+  if (format == nullptr || activations_ == Activations::kF32) return {x, kNoValue};
   const int64_t bits = activations_ == Activations::kInt8 ? 8 : 16;
   const int64_t block = format->activation_block;
   const ValueId q =
       graph_.add("quant.dynamic", {x}, {{"block", block}, {"bits", bits}}, name + ".activations");
+  if (graph_.has_error()) return {};
+  return {q, graph_.last_outputs()[1]};
+}
+
+ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out) {
+  const ValueId w = weight(name + ".weight", Shape{out, in});
+  const ValueId bias = optional_weight(name + ".bias", Shape{out});
   if (graph_.has_error()) return kNoValue;
-  const ValueId d = graph_.last_outputs()[1];
-  return graph_.add("projection.linear", {q, w, bias, d}, {}, name);
+  const Activation a = activation_for(x, graph_.type(w)->dtype, name);
+  return graph_.add("projection.linear", {a.x, w, bias, a.scale}, {}, name);
+}
+
+ValueId ModelBuilder::expert_linear(ValueId x, ValueId experts, const std::string& name,
+                                    int64_t num_experts, int64_t in, int64_t out) {
+  const ValueId w = weight(name + ".weight", Shape{num_experts, out, in});
+  const ValueId bias = optional_weight(name + ".bias", Shape{num_experts, out});
+  if (graph_.has_error()) return kNoValue;
+  const Activation a = activation_for(x, graph_.type(w)->dtype, name);
+  return graph_.add("experts.linear", {a.x, w, experts, bias, a.scale}, {}, name);
 }
 
 ValueId ModelBuilder::rms_norm(ValueId x, const std::string& name, int64_t size, double eps) {

@@ -48,6 +48,10 @@ class ModelBuilder {
   // x [T, in] times "<name>.weight" [out, in] plus "<name>.bias" [out] if there is one. Block-
   // quantised weights take activations quantised as the options say.
   ValueId linear(ValueId x, const std::string& name, int64_t in, int64_t out);
+  // The same with the weights "<name>.weight" [num_experts, out, in] of the experts [T, used] that
+  // each token chose; x [T, in] or [T, used, in] -> [T, used, out]
+  ValueId expert_linear(ValueId x, ValueId experts, const std::string& name, int64_t num_experts,
+                        int64_t in, int64_t out);
   ValueId rms_norm(ValueId x, const std::string& name, int64_t size, double eps);
   // With "<name>.bias" if there is one.
   ValueId layer_norm(ValueId x, const std::string& name, int64_t size, double eps);
@@ -73,6 +77,12 @@ class ModelBuilder {
   Result<LanguageModel> finish(int64_t vocab_size, int64_t context_length);
 
  private:
+  struct Activation {
+    ValueId x = kNoValue;
+    ValueId scale = kNoValue;  // kNoValue: x is float
+  };
+  // x as a weight of this dtype takes it: quantised where the options say so.
+  Activation activation_for(ValueId x, DType weight_type, const std::string& name);
   Result<void> check_nothing_ignored() const;
 
   const Metadata& metadata_;

@@ -1,9 +1,10 @@
 // Qwen2 (arXiv:2407.10671) and Qwen3 (arXiv:2505.09388): pre-norm decoders with grouped-query
-// attention, rotary pairs (i, i + d/2) and SwiGLU.
+// attention, rotary pairs (i, i + d/2) and SwiGLU, in Qwen3-MoE a mixture.
 #include "models/qwen.h"
 
 #include "base/fail.h"
 #include "models/feed_forward.h"
+#include "models/mixture.h"
 #include "models/model_builder.h"
 
 namespace quern {
@@ -12,6 +13,7 @@ namespace {
 struct QwenConfig : DecoderConfig {
   RopeConfig rope;
   bool has_head_norms = false;  // Qwen3
+  MixtureConfig mixture;        // Qwen3-MoE
 };
 
 Result<QwenConfig> read_config(const Metadata& m, const WeightSource& weights, bool has_norms) {
@@ -19,6 +21,7 @@ Result<QwenConfig> read_config(const Metadata& m, const WeightSource& weights, b
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  QUERN_ASSIGN_OR_RETURN(c.mixture, read_mixture_config(m, c));
   c.has_head_norms = has_norms;
   return c;
 }
@@ -52,7 +55,9 @@ ValueId forward(ModelBuilder& m, const QwenConfig& c) {
     const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
     x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
     const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, swiglu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId y = c.mixture.num_experts > 0 ? swiglu_mixture(m, c, c.mixture, layer, f)
+                                                : swiglu_feed_forward(m, c, layer, f);
+    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
   x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);

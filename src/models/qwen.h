@@ -1,4 +1,4 @@
-// The dense Qwen families: Qwen2 (biases on q, k, v) and Qwen3 (norms on q and k heads).
+// The Qwen families: Qwen2 (biases on q, k, v) and Qwen3 (norms on q and k heads), dense or MoE.
 #pragma once
 
 #include "models/language_model.h"

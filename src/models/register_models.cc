@@ -4,6 +4,7 @@
 #include "base/fail.h"
 #include "models/gemma.h"
 #include "models/gpt2.h"
+#include "models/gpt_oss.h"
 #include "models/granite.h"
 #include "models/language_model.h"
 #include "models/llama.h"

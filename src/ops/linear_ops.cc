@@ -7,6 +7,7 @@
 #include "ops/blocked_columns.h"
 #include "ops/float_rows.h"
 #include "ops/integer_dot.h"
+#include "ops/linear_kernel.h"
 #include "ops/op_parts.h"
 #include "ops/quant_dynamic.h"
 #include "ops/register_ops.h"
@@ -78,7 +79,7 @@ Result<void> check_float_activation(const TensorType& x, const TensorType& weigh
   return expect_no_wider("weight", &weight, x);
 }
 
-Result<std::vector<TensorType>> infer_linear(const InferContext& context) {
+Result<std::vector<TensorType>> infer_projection(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
   QUERN_TRY(check_weight(context));
@@ -191,6 +192,12 @@ void linear_integers(const KernelContext& context) {
   }
 }
 
+}  // namespace
+
+Result<std::vector<TensorType>> infer_linear(const InferContext& context) {
+  return infer_projection(context);
+}
+
 Result<void> run_linear(const KernelContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (!is_float(dtype)) {
@@ -202,8 +209,6 @@ Result<void> run_linear(const KernelContext& context) {
   }
   return {};
 }
-
-}  // namespace
 
 void register_linear_ops(OpRegistry& registry) {
   using namespace op_parts;

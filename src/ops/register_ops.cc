@@ -11,6 +11,7 @@ const OpRegistry& builtin_ops() {
     register_cast_ops(ops);
     register_elementwise_ops(ops);
     register_embedding_ops(ops);
+    register_expert_ops(ops);
     register_graph_ops(ops);
     register_linear_ops(ops);
     register_masking_ops(ops);

@@ -1,0 +1,104 @@
+// gpt-oss (OpenAI 2025, arXiv:2508.10925): pre-norm decoder with biases, a learned sink per head,
+// sliding windows on even layers, yarn, and experts with a clamped gated activation.
+#include "models/gpt_oss.h"
+
+#include "base/fail.h"
+#include "models/mixture.h"
+#include "models/model_builder.h"
+
+namespace quern {
+namespace {
+
+constexpr double kClamp = 7.0;  // swiglu_limit of the released models; files do not carry it
+
+struct GptOssConfig : DecoderConfig {
+  WindowPattern window;
+  RopeConfig rope;
+  MixtureConfig mixture;
+};
+
+Result<GptOssConfig> read_config(const Metadata& m, const WeightSource& weights) {
+  GptOssConfig c;
+  QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
+                         read_decoder_config(m, weights, NormKind::kRms));
+  QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 2));
+  QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  QUERN_ASSIGN_OR_RETURN(c.mixture, read_mixture_config(m, c));
+  if (c.mixture.num_experts == 0) return fail::invalid("Key '{}.expert_count' is absent.", c.arch);
+  return c;
+}
+
+ValueId attention(ModelBuilder& m, const GptOssConfig& c, const ModelInputs& in, int64_t layer,
+                  ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
+  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
+  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  q = m.rope(q, in, c.rope, blk + "q_rope");
+  k = m.rope(k, in, c.rope, blk + "k_rope");
+  const ValueId a = m.attend(q, k, v, in, c,
+                             {.layer = layer,
+                              .scale = c.attention_scale,
+                              .window = c.window.of_layer(layer),
+                              .sinks = m.weight(blk + "attn_sinks.weight", Shape{c.num_heads})});
+  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+}
+
+// gate' = min(gate, 7), up' = clamp(up, -7, 7): gate' * sigmoid(1.702 gate') * (up' + 1)
+ValueId clamped_gate(GraphBuilder& g, ValueId gate, ValueId up, const std::string& blk) {
+  constexpr double kLowest = -3.4028234663852886e38;
+  const ValueId low = g.add("activation.hard_tanh_range", {gate},
+                            {{"min", kLowest}, {"max", kClamp}}, blk + "gate_clamped");
+  const ValueId both = g.add("activation.hard_tanh_range", {up},
+                             {{"min", -kClamp}, {"max", kClamp}}, blk + "up_clamped");
+  const ValueId bent = g.add("activation.quick_gelu", {low}, {}, blk + "gate_bent");
+  const ValueId product = g.add("math.mul", {bent, both}, {}, blk + "gate_up");
+  return g.add("math.add", {product, bent}, {}, blk + "gated");
+}
+
+ValueId feed_forward(ModelBuilder& m, const GptOssConfig& c, int64_t layer, ValueId h) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  const MixtureConfig& x = c.mixture;
+  const Routing routing = route(m, c, x, layer, h);
+  const ValueId gate = m.expert_linear(h, routing.experts, blk + "ffn_gate_exps", x.num_experts,
+                                       c.hidden, x.ffn);  // [T, used, ffn]
+  const ValueId up = m.expert_linear(h, routing.experts, blk + "ffn_up_exps", x.num_experts,
+                                     c.hidden, x.ffn);  // [T, used, ffn]
+  const ValueId y = clamped_gate(m.graph(), gate, up, blk);
+  const ValueId down = m.expert_linear(y, routing.experts, blk + "ffn_down_exps", x.num_experts,
+                                       x.ffn, c.hidden);  // [T, used, hidden]
+  return m.graph().add("experts.combine", {down, routing.weights}, {}, blk + "ffn_sum");
+}
+
+ValueId forward(ModelBuilder& m, const GptOssConfig& c) {
+  const ModelInputs in = m.inputs();
+  m.kv_cache(c);
+  GraphBuilder& g = m.graph();
+  ValueId x = m.embed(in, c);  // [T, hidden]
+  for (int64_t layer = 0; layer < c.num_layers; ++layer) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
+    // In these files the norm before the feed-forward has this name.
+    const ValueId f = m.rms_norm(x, blk + "post_attention_norm", c.hidden, c.norm_eps);
+    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+  }
+  x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  return m.logits(x, c);  // [R, vocab]
+}
+
+}  // namespace
+
+Result<LanguageModel> build_gpt_oss(const Metadata& metadata, const WeightSource& weights,
+                                    const ModelOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const GptOssConfig config, read_config(metadata, weights));
+  ModelBuilder builder(metadata, weights, options);
+  builder.graph().output("logits", forward(builder, config));
+  return builder.finish(config.vocab, config.context);
+}
+
+}  // namespace quern
