@@ -6,12 +6,14 @@ namespace quern {
 const OpRegistry& builtin_ops() {
   static const OpRegistry registry = [] {
     OpRegistry ops;
+    register_activation_ops(ops);
     register_attention_ops(ops);
     register_cached_attention_ops(ops);
     register_cast_ops(ops);
     register_elementwise_ops(ops);
     register_embedding_ops(ops);
     register_expert_ops(ops);
+    register_gated_ops(ops);
     register_graph_ops(ops);
     register_linear_ops(ops);
     register_masking_ops(ops);

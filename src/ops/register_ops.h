@@ -5,12 +5,14 @@
 
 namespace quern {
 
+void register_activation_ops(OpRegistry& registry);
 void register_attention_ops(OpRegistry& registry);
 void register_cached_attention_ops(OpRegistry& registry);
 void register_cast_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_embedding_ops(OpRegistry& registry);
 void register_expert_ops(OpRegistry& registry);
+void register_gated_ops(OpRegistry& registry);
 void register_graph_ops(OpRegistry& registry);
 void register_linear_ops(OpRegistry& registry);
 void register_masking_ops(OpRegistry& registry);

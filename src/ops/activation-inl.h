@@ -1,0 +1,159 @@
+// Formulas of the activations, as templates over a lane type: float, double or a vector of them.
+// One source for every backend that compiles C++; each comment gives the order of the steps, and
+// every step rounds. NaN gives NaN. Constants round to the lane's type.
+#pragma once
+
+#include "ops/math/strict_math-inl.h"
+
+namespace quern::simd {
+
+template <class V>
+QUERN_SIMD_FN V constant(double value) {
+  return splat<V>(static_cast<ElemOf<V>>(value));
+}
+
+// Lane by lane strict_max and strict_min: NaN spreads, +0 is above -0.
+template <class V>
+QUERN_SIMD_FN V max_of(V a, V b) {
+  const V equal = from_bits<V>(bits_of(a) & bits_of(b));
+  return select(a > b, a, select(b > a, b, select(a == b, equal, a + b)));
+}
+template <class V>
+QUERN_SIMD_FN V min_of(V a, V b) {
+  const V equal = from_bits<V>(bits_of(a) | bits_of(b));
+  return select(a < b, a, select(b < a, b, select(a == b, equal, a + b)));
+}
+// min(max(x, low), high).
+template <class V>
+QUERN_SIMD_FN V clamp(V x, V low, V high) {
+  return min_of(max_of(x, low), high);
+}
+// x where it is NaN, else y.
+template <class V>
+QUERN_SIMD_FN V keep_nan(V x, V y) {
+  return select(x == x, y, x);
+}
+
+// max(x, 0): +0 for -0.
+template <class V>
+QUERN_SIMD_FN V relu(V x) {
+  return select(x > V{}, x, keep_nan(x, V{}));
+}
+// x > 0: x; else x * slope.
+template <class V>
+QUERN_SIMD_FN V leaky_relu(V x, V slope) {
+  return select(x > V{}, x, x * slope);
+}
+
+// x * sigmoid(x). -inf gives NaN.
+template <class V>
+QUERN_SIMD_FN V swish(V x) {
+  return x * strict_sigmoid(x);
+}
+// log1p(exp(-|x|)) + max(x, 0).
+template <class V>
+QUERN_SIMD_FN V softplus(V x) {
+  return strict_log1p(strict_exp(-abs(x))) + relu(x);
+}
+// -softplus(-x).
+template <class V>
+QUERN_SIMD_FN V log_sigmoid(V x) {
+  return -softplus(-x);
+}
+// x * tanh(softplus(x)). -inf gives NaN.
+template <class V>
+QUERN_SIMD_FN V mish(V x) {
+  return x * strict_tanh(softplus(x));
+}
+// x / (1 + |x|). Infinities give NaN.
+template <class V>
+QUERN_SIMD_FN V softsign(V x) {
+  return x / (constant<V>(1) + abs(x));
+}
+// x * sigmoid(x * 1.702). -inf gives NaN.
+template <class V>
+QUERN_SIMD_FN V quick_gelu(V x) {
+  return x * strict_sigmoid(x * constant<V>(1.702));
+}
+// x - tanh(x). Infinities stay.
+template <class V>
+QUERN_SIMD_FN V tanh_shrink(V x) {
+  return x - strict_tanh(x);
+}
+
+// x > 0: x; else expm1(x) * alpha.
+template <class V>
+QUERN_SIMD_FN V elu(V x, V alpha) {
+  return select(x > V{}, x, strict_expm1(x) * alpha);
+}
+// (x > 0: x; else expm1(x) * 1.6732632423543772) * 1.0507009873554805.
+template <class V>
+QUERN_SIMD_FN V selu(V x) {
+  return elu(x, constant<V>(1.6732632423543772)) * constant<V>(1.0507009873554805);
+}
+// max(x, 0) + min(expm1(x / alpha) * alpha, 0).
+template <class V>
+QUERN_SIMD_FN V celu(V x, V alpha) {
+  return relu(x) + min_of(strict_expm1(x / alpha) * alpha, V{});
+}
+
+// clamp(x / 6 + 0.5, 0, 1).
+template <class V>
+QUERN_SIMD_FN V hard_sigmoid(V x) {
+  return clamp(x / constant<V>(6) + constant<V>(0.5), V{}, constant<V>(1));
+}
+// (x * clamp(x + 3, 0, 6)) / 6. -inf gives NaN.
+template <class V>
+QUERN_SIMD_FN V hard_swish(V x) {
+  return (x * clamp(x + constant<V>(3), V{}, constant<V>(6))) / constant<V>(6);
+}
+// x > theta: x; else +0.
+template <class V>
+QUERN_SIMD_FN V threshold(V x, V theta) {
+  return select(x > theta, x, keep_nan(x, V{}));
+}
+// |x| > lambda: x; else +0.
+template <class V>
+QUERN_SIMD_FN V hard_shrink(V x, V lambda) {
+  return select(abs(x) > lambda, x, keep_nan(x, V{}));
+}
+// max(|x| - lambda, 0) with the sign of x; +0 for both zeros.
+template <class V>
+QUERN_SIMD_FN V soft_shrink(V x, V lambda) {
+  const V size = relu(abs(x) - lambda);
+  return select(x > V{}, size, select(x < V{}, -size, keep_nan(x, V{})));
+}
+// s = sin(x * alpha); x + (s * s) / beta. snake has beta = alpha.
+template <class V>
+QUERN_SIMD_FN V snake(V x, V alpha, V beta) {
+  const V s = strict_sin(x * alpha);
+  return x + (s * s) / beta;
+}
+
+// Gated forms: the two halves of a packed row.
+template <class V>
+QUERN_SIMD_FN V glu(V gate, V up) {
+  return gate * strict_sigmoid(up);
+}
+template <class V>
+QUERN_SIMD_FN V geglu(V gate, V up) {
+  return gate * strict_gelu(up);
+}
+template <class V>
+QUERN_SIMD_FN V geglu_tanh(V gate, V up) {
+  return gate * strict_gelu_tanh(up);
+}
+template <class V>
+QUERN_SIMD_FN V swiglu(V gate, V up) {
+  return swish(gate) * up;
+}
+template <class V>
+QUERN_SIMD_FN V reglu(V gate, V up) {
+  return gate * relu(up);
+}
+template <class V>
+QUERN_SIMD_FN V siglu(V gate, V up) {
+  return strict_sigmoid(gate) * up;
+}
+
+}  // namespace quern::simd

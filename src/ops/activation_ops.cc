@@ -1,0 +1,286 @@
+// Activations of one input, from the formulas of activation-inl.h; exp, log, sin, cos.
+#include "base/fail.h"
+#include "ops/activation-inl.h"
+#include "ops/dim_math.h"
+#include "ops/elementwise.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using op_parts::kRequired;
+using op_parts::number;
+using Types = std::vector<TensorType>;
+
+// Formulas with a parameter: the attribute rounds to the compute type.
+template <class T>
+T parameter(double value) {
+  return static_cast<T>(value);
+}
+
+struct LeakyRelu {
+  double slope;
+  explicit LeakyRelu(double value) : slope(value) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::leaky_relu(x, parameter<T>(slope));
+  }
+};
+struct LeakyReluAlpha : LeakyRelu {
+  explicit LeakyReluAlpha(const Attributes& a) : LeakyRelu(a.number("alpha")) {}
+};
+struct LeakyReluSlope : LeakyRelu {
+  explicit LeakyReluSlope(const Attributes& a) : LeakyRelu(a.number("slope")) {}
+};
+
+struct Elu {
+  double alpha;
+  explicit Elu(const Attributes& a) : alpha(a.number("alpha")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::elu(x, parameter<T>(alpha));
+  }
+};
+struct Celu {
+  double alpha;
+  explicit Celu(const Attributes& a) : alpha(a.number("alpha")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::celu(x, parameter<T>(alpha));
+  }
+};
+struct Threshold {
+  double theta;
+  explicit Threshold(const Attributes& a) : theta(a.number("theta")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::threshold(x, parameter<T>(theta));
+  }
+};
+struct HardTanhRange {
+  double low, high;
+  explicit HardTanhRange(const Attributes& a) : low(a.number("min")), high(a.number("max")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::clamp(x, parameter<T>(low), parameter<T>(high));
+  }
+};
+struct HardShrink {
+  double lambda;
+  explicit HardShrink(const Attributes& a) : lambda(a.number("lambda")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::hard_shrink(x, parameter<T>(lambda));
+  }
+};
+struct SoftShrink {
+  double lambda;
+  explicit SoftShrink(const Attributes& a) : lambda(a.number("lambda")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::soft_shrink(x, parameter<T>(lambda));
+  }
+};
+struct Snake {
+  double alpha, beta;
+  Snake(double a, double b) : alpha(a), beta(b) {}
+  explicit Snake(const Attributes& a) : Snake(a.number("alpha"), a.number("alpha")) {}
+  template <class T>
+  T operator()(T x) const {
+    return simd::snake(x, parameter<T>(alpha), parameter<T>(beta));
+  }
+};
+struct SnakeParametric : Snake {
+  explicit SnakeParametric(const Attributes& a) : Snake(a.number("alpha"), a.number("beta")) {}
+};
+struct Gelu {
+  bool is_tanh;
+  explicit Gelu(const Attributes& a) : is_tanh(a.text("approximate") == "tanh") {}
+  template <class T>
+  T operator()(T x) const {
+    return is_tanh ? simd::strict_gelu_tanh(x) : simd::strict_gelu(x);
+  }
+};
+
+// Rules of parameters that would make a formula meaningless.
+Result<void> expect_not_zero(const Attributes& attributes, std::string_view name) {
+  const double value = attributes.number(name);
+  if (value < 0 || value > 0) return {};
+  return fail::invalid("Attribute '{}' is {}; it must be a number other than 0.", name, value);
+}
+Result<Types> infer_divides_by_alpha(const InferContext& context) {
+  QUERN_TRY(expect_not_zero(context.attributes, "alpha"));
+  return infer_same_floats(context);
+}
+Result<Types> infer_divides_by_beta(const InferContext& context) {
+  QUERN_TRY(expect_not_zero(context.attributes, "beta"));
+  return infer_same_floats(context);
+}
+Result<Types> infer_shrink(const InferContext& context) {
+  const double lambda = context.attributes.number("lambda");
+  if (lambda >= 0) return infer_same_floats(context);
+  return fail::invalid("Attribute 'lambda' is {}; it must be 0 or more.", lambda);
+}
+Result<Types> infer_range(const InferContext& context) {
+  const double low = context.attributes.number("min"), high = context.attributes.number("max");
+  if (low <= high) return infer_same_floats(context);
+  return fail::invalid("Attribute 'min' is {}; it must not be above 'max', {}.", low, high);
+}
+
+// An operation whose formula takes its parameters from the attributes.
+template <class Formula>
+OpDef parametric_op(std::string id, std::string doc, std::vector<AttributeDef> attributes,
+                    OpDef::Infer infer = infer_same_floats) {
+  return {.id = std::move(id),
+          .doc = std::move(doc),
+          .inputs = {op_parts::port("x")},
+          .outputs = {op_parts::port("y")},
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .reference = float_kernel<UnaryKernel<Formula>>,
+          .in_place_input = 0};
+}
+
+void register_functions(OpRegistry& registry) {
+  const auto add = [&](const char* id, const char* doc, auto formula) {
+    registry.add(unary_float_op(id, doc, formula));
+  };
+  add("math.exp", "exp(x).", [](auto x) { return simd::strict_exp(x); });
+  add("math.log", "The natural logarithm; -inf for zeros, NaN below.",
+      [](auto x) { return simd::strict_log(x); });
+  add("math.sin", "sin(x) with an exact reduction of every finite x; NaN for infinities.",
+      [](auto x) { return simd::strict_sin(x); });
+  add("math.cos", "cos(x) with an exact reduction of every finite x; NaN for infinities.",
+      [](auto x) { return simd::strict_cos(x); });
+  add("activation.log1p", "log(1 + x).", [](auto x) { return simd::strict_log1p(x); });
+  add("activation.expm1", "exp(x) - 1.", [](auto x) { return simd::strict_expm1(x); });
+}
+
+void register_plain(OpRegistry& registry) {
+  const auto add = [&](const char* id, const char* doc, auto formula,
+                       std::initializer_list<const char*> aliases = {}) {
+    const OpDef op = unary_float_op(id, doc, formula);
+    for (const char* alias : aliases) registry.add(alias_of(op, alias));
+    registry.add(op);
+  };
+  add("activation.relu", "max(x, 0); +0 for -0.", [](auto x) { return simd::relu(x); },
+      {"ReLU", "elementwise.relu"});
+  add("activation.sigmoid", "1 / (1 + exp(-x)).", [](auto x) { return simd::strict_sigmoid(x); },
+      {"Sigmoid"});
+  add("activation.tanh", "tanh(x).", [](auto x) { return simd::strict_tanh(x); }, {"Tanh"});
+  add("activation.swish", "x * sigmoid(x); NaN for -inf.", [](auto x) { return simd::swish(x); },
+      {"Swish", "activation.silu"});
+  add("activation.selu", "(x > 0: x; else expm1(x) * 1.6732632423543772) * 1.0507009873554805.",
+      [](auto x) { return simd::selu(x); }, {"SELU"});
+  add("activation.elu", "x > 0: x; else expm1(x).",
+      [](auto x) { return simd::elu(x, decltype(x)(1)); });
+  add("activation.celu", "max(x, 0) + min(expm1(x), 0).",
+      [](auto x) { return simd::celu(x, decltype(x)(1)); });
+  add("activation.softplus", "log1p(exp(-|x|)) + max(x, 0).",
+      [](auto x) { return simd::softplus(x); });
+  add("activation.log_sigmoid", "-softplus(-x).", [](auto x) { return simd::log_sigmoid(x); });
+  add("activation.mish", "x * tanh(softplus(x)); NaN for -inf.",
+      [](auto x) { return simd::mish(x); });
+  add("activation.softsign", "x / (1 + |x|); NaN for infinities.",
+      [](auto x) { return simd::softsign(x); });
+  add("activation.gelu_tanh",
+      "(x * 0.5) * (1 + tanh((x + 0.044715 * x^3) * 0.7978845608028654)); NaN for -inf.",
+      [](auto x) { return simd::strict_gelu_tanh(x); });
+  add("activation.quick_gelu", "x * sigmoid(x * 1.702); NaN for -inf.",
+      [](auto x) { return simd::quick_gelu(x); });
+  add("activation.hard_sigmoid", "clamp(x / 6 + 0.5, 0, 1).",
+      [](auto x) { return simd::hard_sigmoid(x); });
+  add("activation.hard_swish", "(x * clamp(x + 3, 0, 6)) / 6; NaN for -inf.",
+      [](auto x) { return simd::hard_swish(x); }, {"activation.hard_gelu"});
+  add("activation.hard_tanh", "clamp(x, -1, 1).",
+      [](auto x) { return simd::clamp(x, decltype(x)(-1), decltype(x)(1)); });
+  add("activation.tanh_shrink", "x - tanh(x).", [](auto x) { return simd::tanh_shrink(x); });
+}
+
+// y = x > 0 ? x : x * slope, with one slope or one for each element.
+Result<Types> infer_prelu_v(const InferContext& context) {
+  const TensorType& x = *context.inputs[0];
+  const TensorType& slopes = *context.inputs[1];
+  QUERN_TRY(type_rules::expect_float("x", x));
+  QUERN_TRY(type_rules::expect_dtype("slopes", slopes, {x.dtype}));
+  QUERN_TRY(type_rules::expect_rank("slopes", slopes, 1));
+  if (slopes.dims[0] == Dim::constant(1) || slopes.dims[0] == multiply_dims(x.dims)) {
+    return Types{x};
+  }
+  return fail::invalid("Port 'slopes' has type {}; it needs 1 slope or one for each element of {}.",
+                       slopes.to_string(), x.to_string());
+}
+
+struct PreluVKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> x(context.inputs[0]), slopes(context.inputs[1]);
+    FloatOutput<T> y(context.outputs[0]);
+    const bool is_shared = slopes.size() == 1;
+    for (int64_t i = 0; i < y.size(); ++i) {
+      y[i] = simd::leaky_relu(x[i], slopes[is_shared ? 0 : i]);
+    }
+    return {};
+  }
+};
+
+void register_parametric(OpRegistry& registry) {
+  const auto add = [&](OpDef op, const char* alias = nullptr) {
+    if (alias != nullptr) registry.add(alias_of(op, alias));
+    registry.add(std::move(op));
+  };
+  const AttributeDef alpha = number("alpha", kRequired, "Scale of the negative side.");
+  const AttributeDef slope = number("slope", kRequired, "Factor of x <= 0.");
+  const AttributeDef lambda = number("lambda", kRequired, "Half the width of the flat part; >= 0.");
+  add(parametric_op<Gelu>("activation.gelu",
+                          "(x * 0.5) * (1 + erf(x * 1/sqrt(2))), or activation.gelu_tanh; NaN for "
+                          "-inf.",
+                          {op_parts::text("approximate", "none", "Which form.", {"none", "tanh"})}),
+      "GELU");
+  add(parametric_op<LeakyReluAlpha>("activation.leaky_relu", "x > 0: x; else x * alpha.",
+                                    {number("alpha", 0.01, "Factor of x <= 0.")}),
+      "LeakyReLU");
+  add(parametric_op<LeakyReluSlope>("activation.prelu", "x > 0: x; else x * slope.", {slope}),
+      "activation.leaky_relu_slope");
+  add(parametric_op<Elu>("activation.elu_alpha", "x > 0: x; else expm1(x) * alpha.", {alpha}));
+  add(parametric_op<Celu>("activation.celu_alpha",
+                          "max(x, 0) + min(expm1(x / alpha) * alpha, 0); alpha is not 0.", {alpha},
+                          infer_divides_by_alpha));
+  add(parametric_op<Threshold>("activation.threshold", "x > theta: x; else +0.",
+                               {number("theta", kRequired, "The threshold.")}));
+  add(parametric_op<HardTanhRange>("activation.hard_tanh_range",
+                                   "min(max(x, min), max); min is not above max.",
+                                   {number("min", kRequired, "The lowest result."),
+                                    number("max", kRequired, "The highest result.")},
+                                   infer_range));
+  add(parametric_op<HardShrink>("activation.hard_shrink", "|x| > lambda: x; else +0.", {lambda},
+                                infer_shrink));
+  add(parametric_op<SoftShrink>("activation.soft_shrink",
+                                "max(|x| - lambda, 0) with the sign of x.", {lambda},
+                                infer_shrink));
+  add(parametric_op<Snake>("activation.snake",
+                           "s = sin(x * alpha); x + (s * s) / alpha; alpha is not 0.",
+                           {number("alpha", kRequired, "Frequency.")}, infer_divides_by_alpha));
+  add(parametric_op<SnakeParametric>("activation.snake_parametric",
+                                     "s = sin(x * alpha); x + (s * s) / beta; beta is not 0.",
+                                     {number("alpha", kRequired, "Frequency."),
+                                      number("beta", kRequired, "Inverse size of the wave.")},
+                                     infer_divides_by_beta));
+  add({.id = "activation.prelu_v",
+       .doc = "x > 0: x; else x * slope, with one slope or one for each element.",
+       .inputs = {op_parts::port("x"), op_parts::port("slopes")},
+       .outputs = {op_parts::port("y")},
+       .infer = infer_prelu_v,
+       .reference = float_kernel<PreluVKernel>,
+       .in_place_input = 0});
+}
+
+}  // namespace
+
+void register_activation_ops(OpRegistry& registry) {
+  register_functions(registry);
+  register_plain(registry);
+  register_parametric(registry);
+}
+
+}  // namespace quern

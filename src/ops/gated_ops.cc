@@ -1,0 +1,88 @@
+// Gated activations: of the two halves of a packed row, or of two tensors.
+#include "base/fail.h"
+#include "ops/activation-inl.h"
+#include "ops/dim_math.h"
+#include "ops/elementwise.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+Result<Types> infer_packed(const InferContext& context) {
+  TensorType y = *context.inputs[0];
+  QUERN_TRY(type_rules::expect_float("x", y));
+  QUERN_TRY(type_rules::expect_rank_at_least("x", y, 1));
+  const auto half = divide_dim(y.dims.back(), 2);
+  if (!half) {
+    return fail::invalid("Port 'x' has type {}; the last extent must be even: gate, then up.",
+                         y.to_string());
+  }
+  y.dims.back() = *half;
+  return Types{y};
+}
+
+// Row [gate | up] to formula(gate, up).
+template <class Formula>
+struct PackedKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> x(context.inputs[0]);
+    FloatOutput<T> y(context.outputs[0]);
+    const int64_t half = context.outputs[0].shape.last();
+    for (int64_t row = 0; row < y.size(); row += half) {
+      const T* gate = x.data() + 2 * row;
+      for (int64_t i = 0; i < half; ++i) y[row + i] = Formula{}(gate[i], gate[half + i]);
+    }
+    return {};
+  }
+};
+
+template <class Formula>
+OpDef packed_op(const std::string& id, const std::string& formula, Formula) {
+  return {.id = id,
+          .doc = formula + "; a row of x is the gate, then up. The last extent is even.",
+          .inputs = {op_parts::port("x")},
+          .outputs = {op_parts::port("y")},
+          .infer = infer_packed,
+          .reference = float_kernel<PackedKernel<Formula>>};
+}
+
+template <class Formula>
+OpDef tensors_op(const std::string& id, const std::string& formula, Formula) {
+  return {.id = id + "_tensors",
+          .doc = formula + " of two tensors of one type.",
+          .inputs = {op_parts::port("gate"), op_parts::port("up")},
+          .outputs = {op_parts::port("y")},
+          .infer = infer_same_floats,
+          .reference = float_kernel<BinaryKernel<Formula>>,
+          .in_place_input = 0};
+}
+
+}  // namespace
+
+void register_gated_ops(OpRegistry& registry) {
+  const auto add = [&](const char* id, const char* formula, auto f) {
+    registry.add(packed_op(id, formula, f));
+    registry.add(tensors_op(id, formula, f));
+  };
+  add("activation.glu", "gate * sigmoid(up)", [](auto g, auto u) { return simd::glu(g, u); });
+  add("activation.geglu", "gate * gelu(up)", [](auto g, auto u) { return simd::geglu(g, u); });
+  add("activation.geglu_tanh", "gate * gelu_tanh(up)",
+      [](auto g, auto u) { return simd::geglu_tanh(g, u); });
+  add("activation.swiglu", "(gate * sigmoid(gate)) * up",
+      [](auto g, auto u) { return simd::swiglu(g, u); });
+  add("activation.reglu", "gate * max(up, 0)", [](auto g, auto u) { return simd::reglu(g, u); });
+  add("activation.siglu", "sigmoid(gate) * up", [](auto g, auto u) { return simd::siglu(g, u); });
+  add("activation.linglu", "gate * up", [](auto g, auto u) { return g * u; });
+
+  const auto add_alias = [&](const char* id, const char* alias) {
+    registry.add(alias_of(*registry.find(id), alias));
+  };
+  add_alias("activation.swiglu", "SwiGLU");
+  add_alias("activation.siglu", "activation.seglu");
+  add_alias("activation.siglu_tensors", "activation.seglu_tensors");
+}
+
+}  // namespace quern
