@@ -74,6 +74,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   if (!loaded) {
     return tl::unexpected(loaded.error().with_context(fmt::format("While loading '{}'", path)));
   }
+  engine->long_context_ = LongContext(engine->model_.long_context_threshold);
   const int64_t trained = engine->model_.context_length;
   engine->context_length_ = options.context_length == 0 ? trained : options.context_length;
   return engine;
@@ -99,26 +100,58 @@ Result<void> Engine::check_feed(const Feed& feed) const {
   return {};
 }
 
-Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
+Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
   Batch batch;
-  for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
   for (const Feed& feed : feeds) {
     QUERN_TRY(kv_->reserve(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
     QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
     append_feed(batch, feed, length);
   }
-  QUERN_ASSIGN_OR_RETURN(const RunArguments arguments, arguments_of(batch, *kv_));
+  QUERN_ASSIGN_OR_RETURN(RunArguments arguments, arguments_of(batch, *kv_));
+  if (long_context_.is_on()) {
+    std::vector<int32_t> is_long;
+    for (const int32_t sequence : batch.sequences) {
+      is_long.push_back(long_context_.is_long(sequence) ? 1 : 0);
+    }
+    QUERN_ASSIGN_OR_RETURN(arguments.inputs["long_context"], i32_tensor(is_long));
+  }
   QUERN_ASSIGN_OR_RETURN(const RunResult result, executable_->run(arguments));
   for (const Feed& feed : feeds) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+    if (long_context_.is_on()) long_context_.append(feed.sequence, length, feed.tokens);
     QUERN_TRY(kv_->commit(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
   }
   return *result.find("logits");
+}
+
+// A sequence whose rotary factors change is computed anew.
+Result<void> Engine::restart_if_needed(const Feed& feed) {
+  if (!long_context_.is_on()) return {};
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+  QUERN_ASSIGN_OR_RETURN(
+      const bool must_restart,
+      long_context_.must_restart(feed.sequence, length, static_cast<int64_t>(feed.tokens.size())));
+  if (!must_restart) return {};
+  const auto known = long_context_.history(feed.sequence);
+  const std::vector<int32_t> history(known.begin(), known.end());
+  QUERN_TRY(kv_->truncate(feed.sequence, 0));
+  const Feed again{feed.sequence, history, Feed::Logits::kNone};
+  QUERN_TRY(run_batch({&again, 1}));
+  return {};
+}
+
+Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
+  for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
+  for (const Feed& feed : feeds) QUERN_TRY(restart_if_needed(feed));
+  return run_batch(feeds);
 }
 
 Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
   if (chunk < 1) return fail::invalid("A chunk of {} tokens is below 1.", chunk);
   QUERN_TRY(check_feed(feed));
   const size_t total = feed.tokens.size();
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+  long_context_.plan(feed.sequence, length + static_cast<int64_t>(total));
   const auto step = static_cast<size_t>(chunk);
   std::vector<std::byte> rows;
   for (size_t start = 0; start < total; start += step) {

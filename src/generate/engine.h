@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/gguf_reader.h"
+#include "generate/long_context.h"
 #include "models/language_model.h"
 #include "quern/device.h"
 #include "text/tokenizer.h"
@@ -60,6 +61,8 @@ class Engine {
  private:
   Engine() = default;
   Result<void> check_feed(const Feed& feed) const;
+  Result<void> restart_if_needed(const Feed& feed);
+  Result<Tensor> run_batch(std::span<const Feed> feeds);
 
   std::shared_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
@@ -67,6 +70,7 @@ class Engine {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<KvStore> kv_;
+  LongContext long_context_;
   int64_t context_length_ = 0;
 };
 

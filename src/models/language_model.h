@@ -14,12 +14,14 @@
 namespace quern {
 
 // Graph inputs: tokens, positions, sequences i32[T]; output_rows i32[R] picks the tokens whose
-// logits are wanted. Output: logits f32[R, vocab_size]. State: kv.
+// logits are wanted. Output: logits f32[R, vocab_size]. State: kv. With long_context_threshold > 0
+// there is also the input long_context i32[T]: 1 for tokens of sequences longer than it.
 struct LanguageModel {
   Graph graph;
   std::string architecture;
   int64_t vocab_size = 0;
-  int64_t context_length = 0;                   // tokens the model was trained for
+  int64_t context_length = 0;  // tokens the model was trained for
+  int64_t long_context_threshold = 0;
   int64_t num_parameters = 0;                   // elements of all weights in the file
   Activations activations = Activations::kF32;  // resolved: never kAuto
 };

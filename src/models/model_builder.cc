@@ -112,9 +112,8 @@ ValueId ModelBuilder::rms_norm(ValueId x, const std::string& name, int64_t size,
                     name);
 }
 
-ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
-                           std::string_view name) {
-  const ValueId factors = optional_weight("rope_freqs.weight", Shape{config.num_rotated / 2});
+ValueId ModelBuilder::rope_with(ValueId x, ValueId factors, const ModelInputs& inputs,
+                                const RopeConfig& config, std::string_view name) {
   return graph_.add("positional.rope_at", {x, inputs.positions, factors},
                     {{"n_rot", config.num_rotated},
                      {"base", config.base},
@@ -126,6 +125,26 @@ ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfi
                      {"beta_fast", config.beta_fast},
                      {"beta_slow", config.beta_slow}},
                     name);
+}
+
+ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+                           std::string_view name) {
+  const ValueId factors = optional_weight("rope_freqs.weight", Shape{config.num_rotated / 2});
+  return rope_with(x, factors, inputs, config, name);
+}
+
+ValueId ModelBuilder::long_rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+                                const std::string& name) {
+  if (long_context_ == kNoValue) {
+    long_context_ = graph_.input("long_context", {DType::kI32, {Dim::symbolic('T')}});
+    long_context_threshold_ = config.original_context;
+  }
+  const Shape shape{config.num_rotated / 2};
+  const ValueId brief =
+      rope_with(x, weight("rope_factors_short.weight", shape), inputs, config, name + "_short");
+  const ValueId lengthy =
+      rope_with(x, weight("rope_factors_long.weight", shape), inputs, config, name + "_long");
+  return graph_.add("shape.select_rows", {brief, lengthy, long_context_}, {}, name);
 }
 
 ValueId ModelBuilder::split_heads(ValueId x, int64_t num_heads, int64_t head_dim,
@@ -206,6 +225,7 @@ Result<LanguageModel> ModelBuilder::finish(int64_t vocab_size, int64_t context_l
   QUERN_ASSIGN_OR_RETURN(model.architecture, metadata_.text("general.architecture"));
   model.vocab_size = vocab_size;
   model.context_length = context_length;
+  model.long_context_threshold = long_context_threshold_;
   model.num_parameters = count_parameters(weights_);
   model.activations = activations_;
   return model;

@@ -60,6 +60,10 @@ class ModelBuilder {
   // x [T, heads, head_dim] rotated at the tokens' positions.
   ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
                std::string_view name);
+  // The same with other frequency divisors for tokens of sequences longer than
+  // config.original_context: rope_factors_short.weight and rope_factors_long.weight (longrope).
+  ValueId long_rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+                    const std::string& name);
   // x [T, heads * dim] as [T, heads, dim].
   ValueId split_heads(ValueId x, int64_t num_heads, int64_t head_dim, std::string_view name);
   // Columns [start, end) of x [T, N].
@@ -81,6 +85,8 @@ class ModelBuilder {
     ValueId x = kNoValue;
     ValueId scale = kNoValue;  // kNoValue: x is float
   };
+  ValueId rope_with(ValueId x, ValueId factors, const ModelInputs& inputs, const RopeConfig& config,
+                    std::string_view name);
   // x as a weight of this dtype takes it: quantised where the options say so.
   Activation activation_for(ValueId x, DType weight_type, const std::string& name);
   Result<void> check_nothing_ignored() const;
@@ -91,6 +97,8 @@ class ModelBuilder {
   Activations activations_;
   GraphBuilder graph_;
   std::set<std::string, std::less<>> used_weights_;
+  ValueId long_context_ = kNoValue;  // made by the first long_rope()
+  int64_t long_context_threshold_ = 0;
 };
 
 }  // namespace quern

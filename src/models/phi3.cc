@@ -11,6 +11,7 @@ namespace {
 struct Phi3Config : DecoderConfig {
   WindowPattern window;
   RopeConfig rope;
+  bool is_longrope = false;  // the file gives no scaling type, but two tensors of factors
 };
 
 Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
@@ -19,9 +20,15 @@ Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
-  if (weights.info("rope_factors_long.weight") || weights.info("rope_factors_short.weight")) {
-    return fail::unimplemented("The model's rotary positions use longrope factors.");
+  c.is_longrope = weights.info("rope_factors_long.weight").has_value();
+  if (!c.is_longrope) return c;
+  const std::string scaling = c.arch + ".rope.scaling.";
+  QUERN_ASSIGN_OR_RETURN(c.rope.original_context, m.integer(scaling + "original_context_length"));
+  if (c.rope.original_context < 1) {
+    return fail::invalid("Key '{}original_context_length' is {}; it must be positive.", scaling,
+                         c.rope.original_context);
   }
+  QUERN_ASSIGN_OR_RETURN(c.rope.attention_factor, m.number_or(scaling + "attn_factor", 1.0));
   return c;
 }
 
@@ -38,8 +45,10 @@ ValueId attention(ModelBuilder& m, const Phi3Config& c, const ModelInputs& in, i
   q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
   k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
   v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
-  q = m.rope(q, in, c.rope, blk + "q_rope");
-  k = m.rope(k, in, c.rope, blk + "k_rope");
+  q = c.is_longrope ? m.long_rope(q, in, c.rope, blk + "q_rope")
+                    : m.rope(q, in, c.rope, blk + "q_rope");
+  k = c.is_longrope ? m.long_rope(k, in, c.rope, blk + "k_rope")
+                    : m.rope(k, in, c.rope, blk + "k_rope");
   const ValueId a =
       m.attend(q, k, v, in, c,
                {.layer = layer, .scale = c.attention_scale, .window = c.window.of_layer(layer)});

@@ -18,18 +18,12 @@ namespace {
 
 // clang-format off: one family a line
 constexpr std::array kFamilies = {
-    ModelFamily{"gemma2", build_gemma2},
-    ModelFamily{"gemma3", build_gemma3},
-    ModelFamily{"gpt-oss", build_gpt_oss},
-    ModelFamily{"gpt2", build_gpt2},
-    ModelFamily{"granite", build_granite},
-    ModelFamily{"llama", build_llama},
-    ModelFamily{"olmo2", build_olmo2},
-    ModelFamily{"phi3", build_phi3},
-    ModelFamily{"qwen2", build_qwen2},
-    ModelFamily{"qwen3", build_qwen3},
-    ModelFamily{"qwen3moe", build_qwen3},
-    ModelFamily{"starcoder2", build_starcoder2},
+    ModelFamily{"gemma2", build_gemma2},   ModelFamily{"gemma3", build_gemma3},
+    ModelFamily{"gpt-oss", build_gpt_oss}, ModelFamily{"gpt2", build_gpt2},
+    ModelFamily{"granite", build_granite}, ModelFamily{"llama", build_llama},
+    ModelFamily{"olmo2", build_olmo2},     ModelFamily{"phi3", build_phi3},
+    ModelFamily{"qwen2", build_qwen2},     ModelFamily{"qwen3", build_qwen3},
+    ModelFamily{"qwen3moe", build_qwen3},  ModelFamily{"starcoder2", build_starcoder2},
 };
 // clang-format on
 

@@ -23,6 +23,7 @@ const OpRegistry& builtin_ops() {
     register_random_ops(ops);
     register_reduction_ops(ops);
     register_rope_ops(ops);
+    register_select_ops(ops);
     register_selection_ops(ops);
     register_shape_pieces(ops);
     register_shape_views(ops);

@@ -22,6 +22,7 @@ void register_quant_ops(OpRegistry& registry);
 void register_random_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
 void register_rope_ops(OpRegistry& registry);
+void register_select_ops(OpRegistry& registry);
 void register_selection_ops(OpRegistry& registry);
 void register_shape_pieces(OpRegistry& registry);
 void register_shape_views(OpRegistry& registry);

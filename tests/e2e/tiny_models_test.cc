@@ -13,9 +13,10 @@ namespace {
 
 // Folders of suites/tiny_models whose family this build has.
 constexpr const char* kModels[] = {
-    "gemma2",       "gemma3",     "gpt-oss",        "gpt2",   "granite", "llama",    "llama-bias",
-    "llama-linear", "llama-yarn", "llama-yarnbeta", "llama3", "mistral", "mixtral",  "olmo2",
-    "olmo3",        "phi3",       "phi3-swa",       "qwen2",  "qwen3",   "qwen3moe", "starcoder2"};
+    "gemma2",     "gemma3",       "gpt-oss",    "gpt2",           "granite",       "llama",
+    "llama-bias", "llama-linear", "llama-yarn", "llama-yarnbeta", "llama3",        "mistral",
+    "mixtral",    "olmo2",        "olmo3",      "phi3",           "phi3-longrope", "phi3-swa",
+    "qwen2",      "qwen3",        "qwen3moe",   "starcoder2"};
 constexpr double kBound = 1e-3;  // the suite's README
 
 class TinyModels : public testing::TestWithParam<std::tuple<const char*, const char*>> {};

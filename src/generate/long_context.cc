@@ -1,0 +1,49 @@
+// Bookkeeping of sequences around the threshold.
+#include "generate/long_context.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+
+namespace quern {
+
+void LongContext::plan(int32_t sequence, int64_t length) {
+  if (is_on()) sequences_[sequence].planned = length;
+}
+
+Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached, int64_t num_tokens) {
+  Sequence& s = sequences_[sequence];
+  if (cached == 0) {  // a fresh sequence, perhaps under a recycled id
+    s.tokens.clear();
+    s.is_long = std::max(s.planned, num_tokens) > threshold_;
+    s.planned = 0;
+    return false;
+  }
+  if (s.is_long || std::max(s.planned, cached + num_tokens) <= threshold_) return false;
+  if (static_cast<int64_t>(s.tokens.size()) < cached) {
+    return fail::precondition(
+        "Sequence {} passes {} tokens, where the model's rotary factors "
+        "change, and its first {} tokens are not known any more.",
+        sequence, threshold_, cached);
+  }
+  s.tokens.resize(static_cast<size_t>(cached));
+  s.is_long = true;
+  return true;
+}
+
+std::span<const int32_t> LongContext::history(int32_t sequence) const {
+  return sequences_.at(sequence).tokens;
+}
+
+bool LongContext::is_long(int32_t sequence) const {
+  const auto it = sequences_.find(sequence);
+  return it != sequences_.end() && it->second.is_long;
+}
+
+void LongContext::append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens) {
+  Sequence& s = sequences_[sequence];
+  s.tokens.resize(std::min(s.tokens.size(), static_cast<size_t>(cached)));
+  s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
+}
+
+}  // namespace quern

@@ -1,0 +1,42 @@
+// Models whose rotary factors change with the length of the sequence (longrope).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "quern/error.h"
+
+namespace quern {
+
+// Sequences longer than a threshold use the long factors for all their tokens, those that came
+// before included. So the tokens of each sequence are remembered, and a sequence that passes the
+// threshold is computed anew, once. Off with threshold 0. One thread only.
+class LongContext {
+ public:
+  explicit LongContext(int64_t threshold = 0) : threshold_(threshold) {}
+  bool is_on() const { return threshold_ > 0; }
+
+  // Announces that the sequence will grow to `length`, so that it starts with the right factors.
+  void plan(int32_t sequence, int64_t length);
+  // `cached` rows are in the cache and `tokens` are to follow. True: the sequence must start anew
+  // with history() in front of the tokens.
+  // Errors: kFailedPrecondition for rows in the cache whose tokens are not known here.
+  Result<bool> must_restart(int32_t sequence, int64_t cached, int64_t num_tokens);
+  std::span<const int32_t> history(int32_t sequence) const;
+  bool is_long(int32_t sequence) const;
+  // Tokens that are in the cache now, after `cached` earlier ones.
+  void append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens);
+
+ private:
+  struct Sequence {
+    std::vector<int32_t> tokens;
+    int64_t planned = 0;
+    bool is_long = false;
+  };
+  int64_t threshold_;
+  std::map<int32_t, Sequence> sequences_;
+};
+
+}  // namespace quern
