@@ -61,8 +61,9 @@ SpecialSplitter::SpecialSplitter(const TokenTable& table, const Vocabulary& voca
 }
 
 void SpecialSplitter::Matcher::finish() {
-  std::stable_sort(entries_.begin(), entries_.end(),
-                   [](const Entry& a, const Entry& b) { return a.text < b.text; });
+  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
+    return a.text != b.text ? a.text < b.text : a.id < b.id;
+  });
   for (const Entry& entry : entries_) ++first_[static_cast<uint8_t>(entry.text[0]) + 1U];
   for (size_t b = 1; b < first_.size(); ++b) first_[b] += first_[b - 1];
 }
