@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "text/bpe_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/wordpiece_tokenizer.h"
 
 namespace quern {
 
@@ -71,6 +72,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"llama", make_sentencepiece_tokenizer},
     {"gpt2", make_bpe_tokenizer},
+    {"bert", make_wordpiece_tokenizer},
 };
 
 }  // namespace

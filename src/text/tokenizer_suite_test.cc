@@ -68,6 +68,19 @@ std::vector<Ids> outputs_of(const std::string& path) {
   return outputs;
 }
 
+// The .inp and .out files beside a vocabulary.
+void expect_outputs(const Tokenizer& tokenizer, const std::string& path) {
+  const auto inputs = inputs_of(path + ".inp");
+  const auto outputs = outputs_of(path + ".out");
+  ASSERT_EQ(inputs.size(), outputs.size());
+  ASSERT_GT(inputs.size(), 40U);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto ids = tokenizer.encode(inputs[i], {.add_special = false});
+    ASSERT_TRUE(ids) << ids.error().message;
+    EXPECT_EQ(*ids, outputs[i]) << "line " << i + 1 << ": '" << inputs[i] << "'";
+  }
+}
+
 class GgufVocabulary : public testing::TestWithParam<const char*> {};
 
 TEST_P(GgufVocabulary, EncodesAsExpected) {
@@ -75,15 +88,9 @@ TEST_P(GgufVocabulary, EncodesAsExpected) {
   if (!exists(path)) GTEST_SKIP() << path << " is absent.";
   const auto tokenizer = load_tokenizer(path);
   ASSERT_TRUE(tokenizer);
-  const auto inputs = inputs_of(path + ".inp");
-  const auto outputs = outputs_of(path + ".out");
-  ASSERT_EQ(inputs.size(), outputs.size());
-  ASSERT_GT(inputs.size(), 40U);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto ids = tokenizer->encode(inputs[i], {.add_special = false});
-    ASSERT_TRUE(ids) << ids.error().message;
-    EXPECT_EQ(*ids, outputs[i]) << "line " << i + 1 << ": '" << inputs[i] << "'";
-    EXPECT_EQ(tokenizer->decode(*ids), inputs[i]);
+  expect_outputs(*tokenizer, path);
+  for (const std::string& input : inputs_of(path + ".inp")) {
+    EXPECT_EQ(tokenizer->decode(tokenizer->encode(input).value()), input);
   }
 }
 
@@ -138,6 +145,34 @@ TEST(TokenizerSuite, SmolLm2EncodesPromptsAndEndsTurns) {
     EXPECT_EQ(*ids, golden["prompt_ids"].get<Ids>()) << prompt;
     EXPECT_EQ(tokenizer->decode(*ids, {.skip_special = false}), prompt);
   }
+}
+
+TEST(TokenizerSuite, Gemma3EncodesPromptsAndEndsTurns) {
+  const std::string path = model_path("gemma-3-270m-q4_k_m.gguf");
+  const std::string json = suite_path("gemma3_golden/golden.json");
+  if (!exists(path) || !exists(json)) GTEST_SKIP() << path << " or " << json << " is absent.";
+  const auto tokenizer = load_tokenizer(path);
+  ASSERT_TRUE(tokenizer);
+  const auto ends = tokenizer->end_of_generation_ids();
+  EXPECT_EQ(Ids(ends.begin(), ends.end()), (Ids{1, 106}));  // <eos>, <end_of_turn>; not </s>
+  const auto cases = nlohmann::json::parse(read_file(json), nullptr, false);
+  ASSERT_TRUE(cases.is_array());
+  for (const auto& golden : cases) {
+    const std::string prompt = golden["prompt"];
+    const auto ids = tokenizer->encode(prompt);
+    ASSERT_TRUE(ids) << ids.error().message;
+    EXPECT_EQ(*ids, golden["prompt_ids"].get<Ids>()) << prompt;
+    EXPECT_EQ(tokenizer->decode(*ids), prompt);
+  }
+}
+
+// The cleaning of BERT is not undone, so there is no round trip.
+TEST(TokenizerSuite, BertBgeEncodesAsExpected) {
+  const std::string path = suite_path("gguf_vocab/ggml-vocab-bert-bge.gguf");
+  if (!exists(path)) GTEST_SKIP() << path << " is absent.";
+  const auto tokenizer = load_tokenizer(path);
+  ASSERT_TRUE(tokenizer);
+  expect_outputs(*tokenizer, path);
 }
 
 // Code points of many scripts, spaces and digits in between.

@@ -57,7 +57,9 @@ struct Vocabulary {
   std::optional<bool> add_sep = {};
   std::optional<bool> add_space_prefix = {};
   std::optional<bool> remove_extra_whitespaces = {};
-  std::string precompiled_charsmap = {};  // t5: normalisation rules, bytes of SentencePiece
+  std::optional<bool> lowercase = {};      // bert
+  std::optional<bool> strip_accents = {};  // bert
+  std::string precompiled_charsmap = {};   // t5: normalisation rules, bytes of SentencePiece
   // general.name and general.architecture: the only hint some files give on tokens that swallow
   // the white space beside them.
   std::string model_name = {};

@@ -104,6 +104,8 @@ Result<Vocabulary> read_vocabulary(const Metadata& metadata) {
   QUERN_TRY(read_flag(metadata, "tokenizer.ggml.add_space_prefix", v.add_space_prefix));
   QUERN_TRY(
       read_flag(metadata, "tokenizer.ggml.remove_extra_whitespaces", v.remove_extra_whitespaces));
+  QUERN_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.lowercase", v.lowercase));
+  QUERN_TRY(read_flag(metadata, "tokenizer.ggml.normalizer.strip_accents", v.strip_accents));
   return v;
 }
 
