@@ -58,27 +58,22 @@ Result<GemmaConfig> read_gemma3(const Metadata& m, const WeightSource& weights) 
   return c;
 }
 
+// Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const GemmaConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
-  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
-  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
-  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
-  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
-  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
-  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  Heads heads = m.project_heads(h, c, layer);
   if (c.has_head_norms) {
-    q = m.rms_norm(q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
-    k = m.rms_norm(k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
+    heads.q = m.rms_norm(heads.q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
+    heads.k = m.rms_norm(heads.k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
   }
   const int64_t window = c.window.of_layer(layer);
-  const RopeConfig& rope = window > 0 ? c.sliding_rope : c.global_rope;
-  q = m.rope(q, in, rope, blk + "q_rope");
-  k = m.rope(k, in, rope, blk + "k_rope");
-  const ValueId a = m.attend(
-      q, k, v, in, c,
-      {.layer = layer, .scale = c.attention_scale, .window = window, .soft_cap = c.attention_cap});
-  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+  return m.attend(heads, in, c,
+                  {.layer = layer,
+                   .rope = window > 0 ? &c.sliding_rope : &c.global_rope,
+                   .scale = c.attention_scale,
+                   .window = window,
+                   .soft_cap = c.attention_cap});
 }
 
 // cap * tanh(x / cap)

@@ -9,19 +9,10 @@
 namespace quern {
 namespace {
 
+// h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const DecoderConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
-  const std::string blk = fmt::format("blk.{}.", layer);
-  const int64_t size = c.num_heads * c.key_dim;
-  const ValueId qkv = m.linear(h, blk + "attn_qkv", c.hidden, 3 * size);  // [T, 3 * hidden]
-  ValueId q = m.columns(qkv, 0, size, blk + "q_columns");
-  ValueId k = m.columns(qkv, size, 2 * size, blk + "k_columns");
-  ValueId v = m.columns(qkv, 2 * size, 3 * size, blk + "v_columns");
-  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");  // [T, heads, key_dim]
-  k = m.split_heads(k, c.num_heads, c.key_dim, blk + "k");
-  v = m.split_heads(v, c.num_heads, c.key_dim, blk + "v");
-  const ValueId a = m.attend(q, k, v, in, c, {.layer = layer});
-  return m.linear(a, blk + "attn_output", size, c.hidden);
+  return m.attend(m.project_fused_heads(h, c, layer), in, c, {.layer = layer});
 }
 
 ValueId forward(ModelBuilder& m, const DecoderConfig& c) {

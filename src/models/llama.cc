@@ -30,19 +30,11 @@ Result<LlamaConfig> read_config(const Metadata& m, const WeightSource& weights) 
 // Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const LlamaConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
-  const std::string blk = fmt::format("blk.{}.", layer);
-  ValueId q = m.linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
-  ValueId k = m.linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
-  ValueId v = m.linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
-  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
-  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
-  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
-  q = m.rope(q, in, c.rope, blk + "q_rope");
-  k = m.rope(k, in, c.rope, blk + "k_rope");
-  const ValueId a = m.attend(  // [T, heads * value_dim]
-      q, k, v, in, c,
-      {.layer = layer, .scale = c.attention_scale, .window = c.window.of_layer(layer)});
-  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+  return m.attend(m.project_heads(h, c, layer), in, c,
+                  {.layer = layer,
+                   .rope = &c.rope,
+                   .scale = c.attention_scale,
+                   .window = c.window.of_layer(layer)});
 }
 
 ValueId forward(ModelBuilder& m, const LlamaConfig& c) {

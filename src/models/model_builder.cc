@@ -128,18 +128,15 @@ ValueId ModelBuilder::rope_with(ValueId x, ValueId factors, const ModelInputs& i
 }
 
 ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
-                           std::string_view name) {
-  const ValueId factors = optional_weight("rope_freqs.weight", Shape{config.num_rotated / 2});
-  return rope_with(x, factors, inputs, config, name);
-}
-
-ValueId ModelBuilder::long_rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
-                                const std::string& name) {
+                           const std::string& name) {
+  const Shape shape{config.num_rotated / 2};
+  if (!config.has_length_factors) {
+    return rope_with(x, optional_weight("rope_freqs.weight", shape), inputs, config, name);
+  }
   if (long_context_ == kNoValue) {
     long_context_ = graph_.input("long_context", {DType::kI32, {Dim::symbolic('T')}});
     long_context_threshold_ = config.original_context;
   }
-  const Shape shape{config.num_rotated / 2};
   const ValueId brief =
       rope_with(x, weight("rope_factors_short.weight", shape), inputs, config, name + "_short");
   const ValueId lengthy =
@@ -170,22 +167,52 @@ ValueId ModelBuilder::embed(const ModelInputs& inputs, const DecoderConfig& conf
   return graph_.add("embedding.token", {inputs.tokens, table}, {}, "embedding");
 }
 
-ValueId ModelBuilder::attend(ValueId q, ValueId k, ValueId v, const ModelInputs& inputs,
+Heads ModelBuilder::project_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  const ValueId q = linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
+  const ValueId k = linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
+  const ValueId v = linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  return {split_heads(q, c.num_heads, c.key_dim, blk + "q"),
+          split_heads(k, c.num_kv_heads, c.key_dim, blk + "k"),
+          split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
+}
+
+Heads ModelBuilder::project_fused_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
+  const std::string blk = fmt::format("blk.{}.", layer);
+  const int64_t k_start = c.num_heads * c.key_dim;
+  const int64_t v_start = k_start + c.num_kv_heads * c.key_dim;
+  const int64_t end = v_start + c.num_kv_heads * c.value_dim;
+  const ValueId qkv = linear(h, blk + "attn_qkv", c.hidden, end);
+  const ValueId q = columns(qkv, 0, k_start, blk + "q_columns");
+  const ValueId k = columns(qkv, k_start, v_start, blk + "k_columns");
+  const ValueId v = columns(qkv, v_start, end, blk + "v_columns");
+  return {split_heads(q, c.num_heads, c.key_dim, blk + "q"),
+          split_heads(k, c.num_kv_heads, c.key_dim, blk + "k"),
+          split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
+}
+
+ValueId ModelBuilder::attend(const Heads& heads, const ModelInputs& inputs,
                              const DecoderConfig& config, const AttentionRule& rule) {
   const std::string blk = fmt::format("blk.{}.", rule.layer);
-  graph_.add("kv.append", {k, v, inputs.positions, inputs.sequences}, {{"layer", rule.layer}},
+  Heads h = heads;
+  if (rule.rope != nullptr) {
+    h.q = rope(h.q, inputs, *rule.rope, blk + "q_rope");
+    h.k = rope(h.k, inputs, *rule.rope, blk + "k_rope");
+  }
+  graph_.add("kv.append", {h.k, h.v, inputs.positions, inputs.sequences}, {{"layer", rule.layer}},
              blk + "kv_append");
   const ValueId a = graph_.add(  // [T, heads, value_dim]
-      "attention.cached", {q, inputs.positions, inputs.sequences, rule.sinks},
+      "attention.cached", {h.q, inputs.positions, inputs.sequences, rule.sinks},
       {{"layer", rule.layer},
        {"scale", rule.scale},
        {"window", rule.window},
        {"soft_cap", rule.soft_cap},
        {"query_bits", int64_t{activations_ == Activations::kInt8 ? 8 : 16}}},
       blk + "attention");
-  return graph_.add("shape.reshape", {a},
-                    {{"shape", std::vector<int64_t>{-1, config.num_heads * config.value_dim}}},
-                    blk + "attention_rows");
+  const int64_t size = config.num_heads * config.value_dim;
+  const ValueId rows = graph_.add("shape.reshape", {a}, {{"shape", std::vector<int64_t>{-1, size}}},
+                                  blk + "attention_rows");
+  return linear(rows, blk + "attn_output", size, config.hidden);
 }
 
 ValueId ModelBuilder::logits(ValueId x, const DecoderConfig& config) {

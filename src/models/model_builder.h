@@ -20,13 +20,21 @@ struct ModelInputs {
   ValueId output_rows;  // i32[R], tokens whose logits are wanted
 };
 
-// How one layer's queries see the cache.
+// The three projections of one layer, a head at a time.
+struct Heads {
+  ValueId q;  // [T, heads, key_dim]
+  ValueId k;  // [T, kv_heads, key_dim]
+  ValueId v;  // [T, kv_heads, value_dim]
+};
+
+// How one layer's queries and keys meet.
 struct AttentionRule {
   int64_t layer = 0;
-  double scale = 0;          // 0: 1 / sqrt(key_dim)
-  int64_t window = 0;        // 0: every earlier key
-  double soft_cap = 0;       // 0: none
-  ValueId sinks = kNoValue;  // f32[heads]
+  const RopeConfig* rope = nullptr;  // rotates q and k; null: they carry no positions
+  double scale = 0;                  // 0: 1 / sqrt(key_dim)
+  int64_t window = 0;                // 0: every earlier key
+  double soft_cap = 0;               // 0: none
+  ValueId sinks = kNoValue;          // f32[heads]
 };
 
 // Wraps a GraphBuilder; errors are kept as there and come out of finish(). One thread only.
@@ -57,22 +65,19 @@ class ModelBuilder {
   ValueId layer_norm(ValueId x, const std::string& name, int64_t size, double eps);
   // Rows of "token_embd.weight". tokens [T] -> [T, hidden]
   ValueId embed(const ModelInputs& inputs, const DecoderConfig& config);
-  // x [T, heads, head_dim] rotated at the tokens' positions.
-  ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
-               std::string_view name);
-  // The same with other frequency divisors for tokens of sequences longer than
-  // config.original_context: rope_factors_short.weight and rope_factors_long.weight (longrope).
-  ValueId long_rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
-                    const std::string& name);
   // x [T, heads * dim] as [T, heads, dim].
   ValueId split_heads(ValueId x, int64_t num_heads, int64_t head_dim, std::string_view name);
   // Columns [start, end) of x [T, N].
   ValueId columns(ValueId x, int64_t start, int64_t end, std::string_view name);
 
-  // Appends k [T, kv_heads, key_dim] and v [T, kv_heads, value_dim] to the cache, then attends
-  // with q [T, heads, key_dim]. -> [T, heads * value_dim]
-  ValueId attend(ValueId q, ValueId k, ValueId v, const ModelInputs& inputs,
-                 const DecoderConfig& config, const AttentionRule& rule);
+  // linear of h [T, hidden] with blk.N.attn_q, attn_k and attn_v.
+  Heads project_heads(ValueId h, const DecoderConfig& config, int64_t layer);
+  // The same from the fused rows [q; k; v] of blk.N.attn_qkv.
+  Heads project_fused_heads(ValueId h, const DecoderConfig& config, int64_t layer);
+  // Rotates q and k, appends k and v to the cache, attends with q, and projects the result with
+  // blk.N.attn_output. -> [T, hidden]
+  ValueId attend(const Heads& heads, const ModelInputs& inputs, const DecoderConfig& config,
+                 const AttentionRule& rule);
   // "output" times x [R, hidden], or the embedding table where the file has no output.
   ValueId logits(ValueId x, const DecoderConfig& config);
 
@@ -85,6 +90,9 @@ class ModelBuilder {
     ValueId x = kNoValue;
     ValueId scale = kNoValue;  // kNoValue: x is float
   };
+  // x [T, heads, head_dim] rotated at the tokens' positions.
+  ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
+               const std::string& name);
   ValueId rope_with(ValueId x, ValueId factors, const ModelInputs& inputs, const RopeConfig& config,
                     std::string_view name);
   // x as a weight of this dtype takes it: quantised where the options say so.

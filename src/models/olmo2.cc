@@ -28,6 +28,7 @@ Result<OlmoConfig> read_config(const Metadata& m, const WeightSource& weights) {
   return c;
 }
 
+// Grouped-query attention over the cache. x [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const OlmoConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId x) {
   const std::string blk = fmt::format("blk.{}.", layer);
@@ -38,16 +39,15 @@ ValueId attention(ModelBuilder& m, const OlmoConfig& c, const ModelInputs& in, i
   ValueId v = m.linear(x, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
   q = m.rms_norm(q, blk + "attn_q_norm", q_size, c.norm_eps);
   k = m.rms_norm(k, blk + "attn_k_norm", k_size, c.norm_eps);
-  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
-  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
-  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
+  const Heads heads{m.split_heads(q, c.num_heads, c.key_dim, blk + "q"),
+                    m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k"),
+                    m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
   const int64_t window = c.window.of_layer(layer);
-  const RopeConfig& rope = window > 0 ? c.sliding_rope : c.full_rope;
-  q = m.rope(q, in, rope, blk + "q_rope");
-  k = m.rope(k, in, rope, blk + "k_rope");
-  const ValueId a =
-      m.attend(q, k, v, in, c, {.layer = layer, .scale = c.attention_scale, .window = window});
-  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+  return m.attend(heads, in, c,
+                  {.layer = layer,
+                   .rope = window > 0 ? &c.sliding_rope : &c.full_rope,
+                   .scale = c.attention_scale,
+                   .window = window});
 }
 
 ValueId forward(ModelBuilder& m, const OlmoConfig& c) {

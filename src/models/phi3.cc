@@ -11,7 +11,6 @@ namespace {
 struct Phi3Config : DecoderConfig {
   WindowPattern window;
   RopeConfig rope;
-  bool is_longrope = false;  // the file gives no scaling type, but two tensors of factors
 };
 
 Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
@@ -20,8 +19,8 @@ Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
-  c.is_longrope = weights.info("rope_factors_long.weight").has_value();
-  if (!c.is_longrope) return c;
+  c.rope.has_length_factors = weights.info("rope_factors_long.weight").has_value();
+  if (!c.rope.has_length_factors) return c;
   const std::string scaling = c.arch + ".rope.scaling.";
   QUERN_ASSIGN_OR_RETURN(c.rope.original_context, m.integer(scaling + "original_context_length"));
   if (c.rope.original_context < 1) {
@@ -32,27 +31,14 @@ Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
   return c;
 }
 
+// Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const Phi3Config& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
-  const std::string blk = fmt::format("blk.{}.", layer);
-  const int64_t q_size = c.num_heads * c.key_dim;
-  const int64_t k_size = c.num_kv_heads * c.key_dim;
-  const int64_t v_size = c.num_kv_heads * c.value_dim;
-  const ValueId qkv = m.linear(h, blk + "attn_qkv", c.hidden, q_size + k_size + v_size);
-  ValueId q = m.columns(qkv, 0, q_size, blk + "q_columns");
-  ValueId k = m.columns(qkv, q_size, q_size + k_size, blk + "k_columns");
-  ValueId v = m.columns(qkv, q_size + k_size, q_size + k_size + v_size, blk + "v_columns");
-  q = m.split_heads(q, c.num_heads, c.key_dim, blk + "q");       // [T, heads, key_dim]
-  k = m.split_heads(k, c.num_kv_heads, c.key_dim, blk + "k");    // [T, kv_heads, key_dim]
-  v = m.split_heads(v, c.num_kv_heads, c.value_dim, blk + "v");  // [T, kv_heads, value_dim]
-  q = c.is_longrope ? m.long_rope(q, in, c.rope, blk + "q_rope")
-                    : m.rope(q, in, c.rope, blk + "q_rope");
-  k = c.is_longrope ? m.long_rope(k, in, c.rope, blk + "k_rope")
-                    : m.rope(k, in, c.rope, blk + "k_rope");
-  const ValueId a =
-      m.attend(q, k, v, in, c,
-               {.layer = layer, .scale = c.attention_scale, .window = c.window.of_layer(layer)});
-  return m.linear(a, blk + "attn_output", c.num_heads * c.value_dim, c.hidden);
+  return m.attend(m.project_fused_heads(h, c, layer), in, c,
+                  {.layer = layer,
+                   .rope = &c.rope,
+                   .scale = c.attention_scale,
+                   .window = c.window.of_layer(layer)});
 }
 
 ValueId feed_forward(ModelBuilder& m, const Phi3Config& c, int64_t layer, ValueId h) {

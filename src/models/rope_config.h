@@ -18,6 +18,9 @@ struct RopeConfig {
   double attention_factor = 1.0;  // multiplies cos and sin
   double beta_fast = 32.0;
   double beta_slow = 1.0;
+  // longrope: tensors rope_factors_short/long.weight divide the frequencies, the long ones in
+  // sequences longer than original_context.
+  bool has_length_factors = false;
 };
 
 // Reads "<architecture>.rope.*". Errors: kUnimplemented for a scaling type that is not known.
