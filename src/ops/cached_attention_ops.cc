@@ -7,6 +7,7 @@
 #include "ops/attention_core.h"
 #include "ops/cached_rows.h"
 #include "ops/float_rows.h"
+#include "ops/kv_places.h"
 #include "ops/kv_state.h"
 #include "ops/op_parts.h"
 #include "ops/quant_dynamic.h"
@@ -161,23 +162,11 @@ Result<void> check_store(const KernelContext& context, int64_t key_dim, int64_t 
 Result<Places> find_places(const KernelContext& context, size_t first, int64_t key_dim,
                            int64_t value_dim) {
   QUERN_TRY(check_store(context, key_dim, value_dim));
-  const std::string& name = context.attributes.text("state");
-  const Places places{context.kv, context.attributes.integer("layer"),
-                      context.inputs[first].as<const int32_t>(),
-                      context.inputs[first + 1].as<const int32_t>()};
-  for (int64_t t = 0; t < context.inputs[first].shape[0]; ++t) {
-    const int64_t capacity = places.kv->capacity(places.sequences[t]);
-    if (capacity < 0) {
-      return fail::not_found("Token {} belongs to sequence {}, which state '{}' does not hold.", t,
-                             places.sequences[t], name);
-    }
-    if (places.positions[t] >= 0 && places.positions[t] < capacity) continue;
-    return fail::out_of_range(
-        "Token {} has position {}; sequence {} of state '{}' has room for "
-        "{} rows.",
-        t, places.positions[t], places.sequences[t], name, capacity);
-  }
-  return places;
+  QUERN_ASSIGN_OR_RETURN(const KvPlaces tokens,
+                         find_kv_places(context.kv, context.attributes.text("state"),
+                                        context.inputs[first], context.inputs[first + 1]));
+  return Places{context.kv, context.attributes.integer("layer"), tokens.positions,
+                tokens.sequences};
 }
 
 Result<void> run_append(const KernelContext& context) {

@@ -22,7 +22,7 @@ Result<BoundPlan> BoundPlan::make(const Graph& graph, const Plan& plan, const Lo
   QUERN_TRY(bound.resolve_shapes(graph));
   bound.make_views(graph, plan);
   QUERN_TRY(bound.size_storages(graph, plan, steps));
-  QUERN_TRY(bound.lay_out(plan, steps));
+  QUERN_TRY(bound.lay_out(plan));
   bound.bases_.assign(plan.storages.size(), nullptr);
   for (size_t i = 0; i < plan.storages.size(); ++i) {
     if (plan.storages[i].home != Home::kLoaded) continue;
@@ -91,42 +91,32 @@ Result<void> BoundPlan::size_storages(const Graph& graph, const Plan& plan,
   return {};
 }
 
-Result<void> BoundPlan::lay_out(const Plan& plan, std::span<const std::unique_ptr<Step>> steps) {
+Result<void> BoundPlan::lay_out(const Plan& plan) {
   std::vector<ArenaRequest> requests;
-  std::vector<int64_t*> targets;
+  std::vector<size_t> storages;
   int64_t sum = 0;
-  offsets_.assign(plan.storages.size(), 0);
-  const auto request = [&](int64_t size, int32_t first, int32_t last, int64_t* target) {
-    requests.push_back({size, first, last});
-    targets.push_back(target);
-    sum = size > kMaxArenaBytes ? size : std::min(sum + size, 2 * kMaxArenaBytes);
-  };
   for (size_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& storage = plan.storages[i];
-    if (storage.home == Home::kArena) {
-      request(sizes_[i], storage.first, storage.last, &offsets_[i]);
+    if (storage.home != Home::kArena) continue;
+    requests.push_back({sizes_[i], storage.first, storage.last});
+    storages.push_back(i);
+    sum += std::min(sizes_[i], kMaxArenaBytes + 1);
+    if (sum > kMaxArenaBytes) {
+      return fail::exhausted("The values of a run take more than {} bytes.", kMaxArenaBytes);
     }
   }
-  for (size_t i = 0; i < steps.size(); ++i) {
-    const int64_t size = steps[i]->scratch_bytes(step_shapes(i));
-    const auto step = static_cast<int32_t>(i);
-    if (size > 0) request(size, step, step, &places_[i].scratch_offset);
-  }
-  if (sum > kMaxArenaBytes) {
-    return fail::exhausted("The values of a run take more than {} bytes.", kMaxArenaBytes);
-  }
   const ArenaLayout layout = lay_out_arena(requests);
-  for (size_t i = 0; i < targets.size(); ++i) *targets[i] = layout.offsets[i];
+  offsets_.assign(plan.storages.size(), 0);
+  for (size_t i = 0; i < storages.size(); ++i) offsets_[storages[i]] = layout.offsets[i];
   arena_bytes_ = layout.size_bytes;
   return {};
 }
 
 void BoundPlan::attach(const RunMemory& memory) {
-  arena_ = memory.arena;
   for (size_t i = 0; i < storages_.size(); ++i) {
     const Storage& storage = storages_[i];
     const auto index = static_cast<size_t>(storage.index);
-    if (storage.home == Home::kArena) bases_[i] = arena_ + offsets_[i];
+    if (storage.home == Home::kArena) bases_[i] = memory.arena + offsets_[i];
     if (storage.home == Home::kInput) bases_[i] = memory.inputs[index];
     if (storage.home == Home::kResult) bases_[i] = memory.results[index];
   }
@@ -140,7 +130,6 @@ StepContext BoundPlan::context(size_t step) const {
   const StepPlace& place = places_[step];
   const StepShapes views = step_shapes(step);
   StepContext context{.inputs = views.inputs, .outputs = views.outputs};
-  context.scratch = arena_ + place.scratch_offset;
   const auto address = [&](int32_t storage) {
     return storage == kNoStorage ? nullptr : bases_[static_cast<size_t>(storage)];
   };

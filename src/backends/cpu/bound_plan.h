@@ -32,7 +32,7 @@ class BoundPlan {
   int64_t storage_bytes(int32_t storage) const { return sizes_[static_cast<size_t>(storage)]; }
 
   void attach(const RunMemory& memory);
-  // Views, scratch and packed forms of a step; valid until the next attach().
+  // Views and packed forms of a step; valid until the next attach().
   StepContext context(size_t step) const;
   // Address of a storage after attach().
   const std::byte* data(int32_t storage) const { return bases_[static_cast<size_t>(storage)]; }
@@ -42,7 +42,6 @@ class BoundPlan {
     size_t first_input = 0;
     size_t num_inputs = 0;
     size_t num_outputs = 0;  // they follow the inputs
-    int64_t scratch_offset = 0;
     int32_t packed_input = kNoStorage;
     int32_t packed_output = kNoStorage;
   };
@@ -52,7 +51,7 @@ class BoundPlan {
   void add_view(const Graph& graph, const Plan& plan, ValueId value);
   Result<void> size_storages(const Graph& graph, const Plan& plan,
                              std::span<const std::unique_ptr<Step>> steps);
-  Result<void> lay_out(const Plan& plan, std::span<const std::unique_ptr<Step>> steps);
+  Result<void> lay_out(const Plan& plan);
   StepShapes step_shapes(size_t step) const;
 
   SymbolValues symbols_;
@@ -64,7 +63,6 @@ class BoundPlan {
   std::vector<Storage> storages_;      // the plan's
   std::vector<int64_t> offsets_;       // by storage; in the arena
   std::vector<std::byte*> bases_;      // by storage, after attach()
-  std::byte* arena_ = nullptr;
   int64_t arena_bytes_ = 0;
 };
 

@@ -38,7 +38,7 @@ class CpuExecutable final : public Executable {
   Result<void> load(const WeightSource* weights, const Progress& progress);
   Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
   int64_t weight_bytes() const override { return weight_bytes_; }
-  int64_t arena_bytes() const override { return arena_.size_bytes(); }
+  int64_t arena_bytes() const override { return arena_.size_bytes() + machine_->scratch_bytes(); }
 
  private:
   Result<BoundPlan*> bind(const SymbolValues& symbols);

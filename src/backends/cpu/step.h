@@ -39,8 +39,6 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual Result<void> run(const StepContext& context) = 0;
-  // Memory that a run needs besides its outputs.
-  virtual int64_t scratch_bytes(const StepShapes&) const { return 0; }
   // Size of the packed form of the outputs, for operations that give one.
   virtual int64_t packed_bytes(const StepShapes&) const { return 0; }
   // Bytes of weights that the step keeps in a layout of its own.

@@ -7,7 +7,9 @@ namespace quern::cpu {
 namespace {
 
 QUERN_INLINE VecF32 widen_f16(const uint16_t* p) {
-  return (VecF32)_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  // The form with a mask, because GCC 12 warns about an uninitialised operand of the plain one.
+  return (VecF32)_mm512_maskz_cvtph_ps(0xFFFF,
+                                       _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
 }  // namespace

@@ -7,7 +7,11 @@ namespace quern::cpu {
 
 template <Isa kIsa>
 KernelTable make_kernel_table() {
-  return {.isa = kIsa, .linear = linear_kernels<kIsa>()};
+  return {.isa = kIsa,
+          .attention = attention_kernels<kIsa>(),
+          .linear = linear_kernels<kIsa>(),
+          .norm = norm_kernels<kIsa>(),
+          .softmax = softmax_kernels<kIsa>()};
 }
 
 }  // namespace quern::cpu

@@ -4,8 +4,11 @@
 #include <optional>
 #include <span>
 
+#include "backends/cpu/kernels/attention_kernels.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
+#include "backends/cpu/kernels/norm_kernels.h"
+#include "backends/cpu/kernels/softmax_kernels.h"
 
 namespace quern::cpu {
 
@@ -13,7 +16,10 @@ namespace quern::cpu {
 // template `x_kernels<Isa>()`, and a source that defines it, compiled once per level.
 struct KernelTable {
   Isa isa = Isa::kScalar;
+  AttentionKernels attention;
   LinearKernels linear;
+  NormKernels norm;
+  SoftmaxKernels softmax;
 };
 
 // The tables of this build, lowest level first; the machine need not support them.

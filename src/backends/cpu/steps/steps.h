@@ -5,7 +5,17 @@
 
 namespace quern::cpu {
 
+using MadeStep = Result<std::unique_ptr<Step>>;
+
 // Runs the reference kernel of the operation on the calling thread.
-Result<std::unique_ptr<Step>> make_reference(const StepRequest& request);
+MadeStep make_reference(const StepRequest& request);
+
+MadeStep make_argmax(const StepRequest& request);
+MadeStep make_attention_cached(const StepRequest& request);
+MadeStep make_kv_append(const StepRequest& request);
+MadeStep make_layer_norm(const StepRequest& request);
+MadeStep make_log_softmax(const StepRequest& request);
+MadeStep make_rms_norm(const StepRequest& request);
+MadeStep make_softmax(const StepRequest& request);
 
 }  // namespace quern::cpu

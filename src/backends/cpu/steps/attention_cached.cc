@@ -1,0 +1,153 @@
+// attention.cached: tiles of query rows over the threads.
+#include <algorithm>
+
+#include "backends/cpu/steps/attention_worker.h"
+#include "backends/cpu/steps/float_rows.h"
+#include "backends/cpu/steps/steps.h"
+
+namespace quern::cpu {
+namespace {
+
+// Work of one product of a query with a key or value element, as 1 / kProductsPerUnit units of
+// for_ranges.
+constexpr int64_t kProductsPerUnit = 4;
+
+class AttentionStep final : public Step {
+ public:
+  AttentionStep(const StepRequest& request, VectorOperand<float> sinks)
+      : machine_(request.machine),
+        state_(request.attributes().text("state")),
+        layer_(request.attributes().integer("layer")),
+        window_(request.attributes().integer("window")),
+        scale_(attention_scale<float>(request.attributes().number("scale"),
+                                      request.input_type(0).dims[2].factor)),
+        soft_cap_(static_cast<float>(request.attributes().number("soft_cap"))),
+        sinks_(std::move(sinks)) {}
+
+  Result<void> run(const StepContext& context) override {
+    QUERN_ASSIGN_OR_RETURN(
+        const KvPlaces places,
+        find_kv_places(context.kv, state_, context.inputs[1], context.inputs[2]));
+    const HostKvStore& store = *context.kv;
+    const AttentionJob job{machine_.kernels.attention,
+                           store,
+                           places,
+                           context.inputs[0],
+                           context.outputs[0],
+                           sinks_.get(context.inputs[3]),
+                           layer_,
+                           window_,
+                           scale_,
+                           soft_cap_};
+    const int64_t group = job.q.shape[1] / store.num_heads();
+    const auto tiles = cut_attention_tiles(places, store.num_heads(), group, window_);
+    if (tiles.empty()) return {};
+    return should_split(tiles) ? run_split(job, tiles) : run_tiles(job, tiles);
+  }
+
+ private:
+  Result<void> run_tiles(const AttentionJob& job, std::span<const AttentionTile> tiles);
+  Result<void> run_split(const AttentionJob& job, std::span<const AttentionTile> tiles);
+  bool should_split(std::span<const AttentionTile> tiles) const;
+  // Work of an average tile, for for_ranges.
+  int64_t cost_of(const AttentionJob& job, std::span<const AttentionTile> tiles) const;
+
+  Machine& machine_;
+  std::string state_;
+  int64_t layer_;
+  int64_t window_;
+  float scale_;
+  float soft_cap_;
+  VectorOperand<float> sinks_;
+};
+
+int64_t longest(std::span<const AttentionTile> tiles) {
+  int64_t outers = 0;
+  for (const AttentionTile& tile : tiles) {
+    outers = std::max(outers, tile.last_outer() - tile.first_outer());
+  }
+  return outers;
+}
+
+// Few tiles over many keys: the outer chunks of a tile go to different threads.
+bool AttentionStep::should_split(std::span<const AttentionTile> tiles) const {
+  const auto threads = static_cast<size_t>(machine_.pool.num_threads());
+  return threads > 1 && tiles.size() < 4 * threads && longest(tiles) > 1;
+}
+
+int64_t AttentionStep::cost_of(const AttentionJob& job,
+                               std::span<const AttentionTile> tiles) const {
+  int64_t products = 0;
+  for (const AttentionTile& tile : tiles) {
+    products += (tile.keys.last - tile.keys.first) * tile.num_rows();
+  }
+  const int64_t dims = job.store.key_dim() + job.store.value_dim();
+  return products / static_cast<int64_t>(tiles.size()) * dims / kProductsPerUnit;
+}
+
+Result<void> AttentionStep::run_tiles(const AttentionJob& job,
+                                      std::span<const AttentionTile> tiles) {
+  const int64_t own_bytes = round_up(AttentionWorker::scratch_bytes(job.store), 64);
+  QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
+                         machine_.scratch(own_bytes * machine_.pool.num_threads()));
+  for_ranges(machine_.pool, static_cast<int64_t>(tiles.size()), cost_of(job, tiles),
+             [&](int64_t begin, int64_t end, int thread) {
+               AttentionWorker worker(job, scratch + own_bytes * thread);
+               for (int64_t i = begin; i < end; ++i) worker.run(tiles[static_cast<size_t>(i)]);
+             });
+  return {};
+}
+
+Result<void> AttentionStep::run_split(const AttentionJob& job,
+                                      std::span<const AttentionTile> tiles) {
+  const int64_t own_bytes = round_up(AttentionWorker::scratch_bytes(job.store), 64);
+  const int64_t state_bytes = round_up(attention_state_bytes(attention_row_stride(job.store)), 64);
+  const auto num_tiles = static_cast<int64_t>(tiles.size());
+  const int64_t outers = longest(tiles);
+  const int64_t threads = machine_.pool.num_threads();
+  QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
+                         machine_.scratch(own_bytes * threads + state_bytes * num_tiles * outers));
+  std::byte* states = scratch + own_bytes * threads;
+  const auto state_of = [&](int64_t tile, int64_t outer) {
+    return states + (tile * outers + outer) * state_bytes;
+  };
+  // Outer chunk by outer chunk, so that few chunks of unequal tiles spread evenly.
+  for_ranges(machine_.pool, num_tiles * outers, cost_of(job, tiles) / outers,
+             [&](int64_t begin, int64_t end, int thread) {
+               AttentionWorker worker(job, scratch + own_bytes * thread);
+               for (int64_t i = begin; i < end; ++i) {
+                 const AttentionTile& tile = tiles[static_cast<size_t>(i / outers)];
+                 const int64_t outer = tile.first_outer() + i % outers;
+                 if (outer >= tile.last_outer()) continue;
+                 worker.walk_outer(tile, outer,
+                                   attention_state_at(state_of(i / outers, i % outers)));
+               }
+             });
+  AttentionWorker worker(job, scratch);
+  for (int64_t i = 0; i < num_tiles; ++i) {
+    const AttentionTile& tile = tiles[static_cast<size_t>(i)];
+    worker.join_outers(tile, state_of(i, 0), state_bytes, tile.last_outer() - tile.first_outer());
+  }
+  return {};
+}
+
+// The reference kernel serves caches with quantised keys or values.
+bool is_float_cache(const StateDecl& state) {
+  const auto is_float_type = [&](std::string_view name) {
+    const AttributeValue* value = state.attributes.find(name);
+    const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+    return text != nullptr && (*text == "f32" || *text == "f16" || *text == "bf16");
+  };
+  return is_float_type("key_type") && is_float_type("value_type");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Step>> make_attention_cached(const StepRequest& request) {
+  const StateDecl* state = request.graph.find_state(request.attributes().text("state"));
+  if (state == nullptr || !is_float_cache(*state)) return make_reference(request);
+  QUERN_ASSIGN_OR_RETURN(auto sinks, VectorOperand<float>::make(request, 3));
+  return std::make_unique<AttentionStep>(request, std::move(sinks));
+}
+
+}  // namespace quern::cpu

@@ -1,0 +1,177 @@
+// Pages, states and outputs of a tile.
+#include "backends/cpu/steps/attention_worker.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "ops/float_rows.h"
+#include "tensor/block_format.h"
+
+namespace quern::cpu {
+namespace {
+
+constexpr int64_t kPagesPerOuter = kOuterKeys / kPageKeys;
+static_assert(kPageKeys == kKvPageRows && kPageKeys == kInnerKeys);
+
+constexpr int64_t kFloatBytes = sizeof(float);
+
+CacheType cache_type_of(DType dtype) {
+  if (dtype == DType::kF16) return CacheType::kF16;
+  return dtype == DType::kBF16 ? CacheType::kBF16 : CacheType::kF32;
+}
+
+bool needs_padding(const HostKvStore& store) {
+  return store.value_dim() % kRowAlignment != 0;
+}
+
+}  // namespace
+
+int64_t attention_row_stride(const HostKvStore& store) {
+  return round_up(store.value_dim(), kRowAlignment);
+}
+
+// is_empty, m, l: kMaxTileRows each; then o.
+int64_t attention_state_bytes(int64_t row_stride) {
+  return kMaxTileRows * (3 + row_stride) * kFloatBytes;
+}
+AttentionState attention_state_at(std::byte* memory) {
+  auto* numbers = reinterpret_cast<float*>(memory);
+  return {reinterpret_cast<int32_t*>(memory), numbers + kMaxTileRows, numbers + 2 * kMaxTileRows,
+          numbers + 3 * kMaxTileRows};
+}
+
+int64_t AttentionWorker::scratch_bytes(const HostKvStore& store) {
+  const int64_t row_stride = attention_row_stride(store);
+  const int64_t query = kMaxTileRows * round_up(store.key_dim(), kRowAlignment);
+  const int64_t scores = kMaxTileRows * kPageKeys;
+  const int64_t rows = 2 * kMaxTileRows * row_stride;  // sums and results
+  const int64_t values = kPageKeys * row_stride;
+  return (query + scores + rows + values) * kFloatBytes + 2 * attention_state_bytes(row_stride);
+}
+
+AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : job_(job) {
+  const HostKvStore& store = job.store;
+  const int64_t row_stride = attention_row_stride(store);
+  const auto take = [&](int64_t floats) {
+    auto* taken = reinterpret_cast<float*>(scratch);
+    scratch += floats * kFloatBytes;
+    return taken;
+  };
+  query_ = take(kMaxTileRows * round_up(store.key_dim(), kRowAlignment));
+  values_ = take(kPageKeys * row_stride);
+  results_ = take(kMaxTileRows * row_stride);
+  page_.key_dim = store.key_dim();
+  page_.value_dim = store.value_dim();
+  page_.value_stride = needs_padding(store) ? row_stride : store.value_dim();
+  page_.row_stride = row_stride;
+  page_.query = query_;
+  page_.key_type = cache_type_of(store.key_type());
+  page_.value_type = needs_padding(store) ? CacheType::kF32 : cache_type_of(store.value_type());
+  page_.first = first_;
+  page_.last = last_;
+  page_.scale = job.scale;
+  page_.soft_cap = job.soft_cap;
+  page_.scores = take(kMaxTileRows * kPageKeys);
+  page_.sums = take(kMaxTileRows * row_stride);
+  inner_ = reinterpret_cast<std::byte*>(take(attention_state_bytes(row_stride) / kFloatBytes));
+  total_ = reinterpret_cast<std::byte*>(take(0));
+}
+
+void AttentionWorker::clear(const AttentionState& state) const {
+  std::fill_n(state.is_empty, kMaxTileRows, 1);
+  std::fill_n(state.m, kMaxTileRows, 0.0F);
+  std::fill_n(state.l, kMaxTileRows, 0.0F);
+}
+
+void AttentionWorker::load_queries(const AttentionTile& tile) {
+  if (loaded_ == &tile) return;
+  loaded_ = &tile;
+  page_.num_rows = tile.num_rows();
+  const int64_t heads = job_.q.shape[1];
+  const int64_t count = tile.num_heads * page_.key_dim;
+  for (int64_t t = 0; t < tile.num_tokens; ++t) {
+    const int64_t first = ((tile.first_token + t) * heads + tile.first_head) * page_.key_dim;
+    load_row(job_.q, first, count, query_ + t * count);
+  }
+}
+
+// Rows of values as f32, padded to whole vectors.
+const void* AttentionWorker::padded_values(const void* values, int64_t rows) {
+  const auto* source = static_cast<const std::byte*>(values);
+  for (int64_t row = 0; row < rows; ++row) {
+    dequantize_row(job_.store.value_type(), source + row * job_.store.value_row_bytes(),
+                   values_ + row * page_.row_stride, page_.value_dim);
+  }
+  return values_;
+}
+
+void AttentionWorker::set_page(const AttentionTile& tile, int64_t page) {
+  const int64_t begin = page * kPageKeys;
+  int64_t last = 0;
+  for (int row = 0; row < page_.num_rows; ++row) {
+    const int64_t token = tile.first_token + row / tile.num_heads;
+    const KeyRange keys = visible_keys(job_.places.positions[token], job_.window);
+    first_[row] = static_cast<int32_t>(std::clamp<int64_t>(keys.first - begin, 0, kPageKeys));
+    last_[row] = static_cast<int32_t>(std::clamp<int64_t>(keys.last - begin, 0, kPageKeys));
+    last = std::max<int64_t>(last, last_[row]);
+  }
+  page_.keys = job_.store.key_page(job_.layer, tile.sequence, tile.kv_head, page);
+  page_.values = job_.store.value_page(job_.layer, tile.sequence, tile.kv_head, page);
+  if (needs_padding(job_.store)) page_.values = padded_values(page_.values, last);
+}
+
+void AttentionWorker::walk_outer(const AttentionTile& tile, int64_t outer,
+                                 const AttentionState& state) {
+  load_queries(tile);
+  clear(state);
+  const int64_t first = std::max(outer * kPagesPerOuter, tile.keys.first / kPageKeys);
+  const int64_t last =
+      std::min((outer + 1) * kPagesPerOuter, ceil_divide(tile.keys.last, kPageKeys));
+  for (int64_t page = first; page < last; ++page) {
+    set_page(tile, page);
+    job_.kernels.dot_keys(page_);
+    job_.kernels.fold_page(page_, state);
+  }
+}
+
+void AttentionWorker::run(const AttentionTile& tile) {
+  const AttentionState inner = attention_state_at(inner_);
+  const AttentionState total = attention_state_at(total_);
+  const int64_t first = tile.first_outer();
+  walk_outer(tile, first, total);
+  for (int64_t outer = first + 1; outer < tile.last_outer(); ++outer) {
+    walk_outer(tile, outer, inner);
+    job_.kernels.join(page_.num_rows, page_.value_dim, page_.row_stride, total, inner);
+  }
+  finish(tile, total);
+}
+
+void AttentionWorker::join_outers(const AttentionTile& tile, std::byte* states,
+                                  int64_t stride_bytes, int64_t count) {
+  const AttentionState total = attention_state_at(states);
+  for (int64_t i = 1; i < count; ++i) {
+    job_.kernels.join(tile.num_rows(), page_.value_dim, page_.row_stride, total,
+                      attention_state_at(states + i * stride_bytes));
+  }
+  finish(tile, total);
+}
+
+void AttentionWorker::finish(const AttentionTile& tile, const AttentionState& state) {
+  const int64_t heads = job_.out.shape[1];
+  const int64_t dim = page_.value_dim;
+  const bool is_direct = job_.out.dtype == DType::kF32;
+  const float* sinks[kMaxTileRows] = {};
+  float* out[kMaxTileRows] = {};
+  int64_t index[kMaxTileRows];
+  for (int row = 0; row < tile.num_rows(); ++row) {
+    const int64_t head = tile.first_head + row % tile.num_heads;
+    index[row] = ((tile.first_token + row / tile.num_heads) * heads + head) * dim;
+    sinks[row] = job_.sinks == nullptr ? nullptr : job_.sinks + head;
+    out[row] = is_direct ? job_.out.as<float>() + index[row] : results_ + row * page_.row_stride;
+  }
+  job_.kernels.finish(tile.num_rows(), dim, page_.row_stride, sinks, state, out);
+  if (is_direct) return;
+  for (int row = 0; row < tile.num_rows(); ++row) store_row(job_.out, index[row], dim, out[row]);
+}
+
+}  // namespace quern::cpu

@@ -1,0 +1,68 @@
+// One thread's walk of a tile of query rows over the pages of a cache.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/attention_kernels.h"
+#include "backends/cpu/steps/attention_tiles.h"
+#include "ops/kv_places.h"
+#include "runtime/host_kv_store.h"
+
+namespace quern::cpu {
+
+// What all tiles of a run share.
+struct AttentionJob {
+  const AttentionKernels& kernels;
+  const HostKvStore& store;
+  KvPlaces places;
+  TensorView q;        // [T, heads, key_dim]
+  TensorView out;      // [T, heads, value_dim]
+  const float* sinks;  // [heads], or null
+  int64_t layer;
+  int64_t window;  // 0: none
+  float scale;
+  float soft_cap;  // 0: none
+};
+
+// Elements between rows of partial sums: whole vectors of every level.
+int64_t attention_row_stride(const HostKvStore& store);
+
+// Memory of the state of a tile; see AttentionState.
+int64_t attention_state_bytes(int64_t row_stride);
+AttentionState attention_state_at(std::byte* memory);
+
+// Owned by one thread at a time.
+class AttentionWorker {
+ public:
+  // Memory that a worker needs, given at its construction.
+  static int64_t scratch_bytes(const HostKvStore& store);
+  AttentionWorker(const AttentionJob& job, std::byte* scratch);
+
+  // The whole tile: all outer chunks in order, then the output.
+  void run(const AttentionTile& tile);
+  // One outer chunk of 512 keys into `state`.
+  void walk_outer(const AttentionTile& tile, int64_t outer, const AttentionState& state);
+  // Joins `count` states that lie `stride_bytes` apart in order, then writes the output.
+  void join_outers(const AttentionTile& tile, std::byte* states, int64_t stride_bytes,
+                   int64_t count);
+
+ private:
+  void load_queries(const AttentionTile& tile);
+  void set_page(const AttentionTile& tile, int64_t page);
+  const void* padded_values(const void* values, int64_t rows);
+  void finish(const AttentionTile& tile, const AttentionState& state);
+  void clear(const AttentionState& state) const;
+
+  const AttentionJob& job_;
+  AttentionPage page_;
+  const AttentionTile* loaded_ = nullptr;  // the tile whose queries are in place
+  int32_t first_[kMaxTileRows];
+  int32_t last_[kMaxTileRows];
+  float* query_;
+  float* values_;   // a page of values widened to f32, for dims that are not whole vectors
+  float* results_;  // rows of the output before they are narrowed
+  std::byte* inner_;
+  std::byte* total_;
+};
+
+}  // namespace quern::cpu

@@ -1,0 +1,97 @@
+// Rows of float tensors for kernels of one element type: read in place, or converted at the edge.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "backends/cpu/loaded_values.h"
+#include "backends/cpu/step.h"
+#include "backends/cpu/work_split.h"
+#include "base/checked_math.h"
+#include "ops/float_rows.h"
+
+namespace quern::cpu {
+
+template <class T>
+inline constexpr DType kDTypeOf = std::is_same_v<T, double> ? DType::kF64 : DType::kF32;
+
+// Calls f(T{}) with the type that operations on a float dtype compute in.
+template <class F>
+auto with_row_type(DType dtype, F&& f) {
+  return with_compute_type(dtype, std::forward<F>(f));
+}
+
+// A vector operand such as the weight of a norm, as T. A weight of another dtype is converted once.
+template <class T>
+class VectorOperand {
+ public:
+  static Result<VectorOperand> make(const StepRequest& request, size_t port) {
+    VectorOperand operand;
+    if (!request.has_input(port)) return operand;
+    const ValueId value = request.node().inputs[port];
+    const Tensor& kept = request.loaded.kept(value);
+    if (kept.is_empty() || kept.dtype() == kDTypeOf<T>) return operand;
+    QUERN_ASSIGN_OR_RETURN(const auto bytes, kept.host_view());
+    operand.is_constant_ = true;
+    operand.convert({kept.dtype(), kept.shape(), const_cast<std::byte*>(bytes.data())});
+    return operand;
+  }
+
+  // Null if the view is absent. Valid until the next call.
+  const T* get(const TensorView& view) {
+    if (!view.is_present()) return nullptr;
+    if (view.dtype == kDTypeOf<T>) return view.as<const T>();
+    if (!is_constant_) convert(view);
+    return converted_.data();
+  }
+
+ private:
+  void convert(const TensorView& view) {
+    converted_.resize(static_cast<size_t>(view.shape.num_elements()) + 1);
+    load_row(view, 0, view.shape.num_elements(), converted_.data());
+  }
+
+  bool is_constant_ = false;
+  std::vector<T> converted_;
+};
+
+// A row of x and of y as T while a kernel runs on it.
+template <class T>
+struct RowPair {
+  const T* x;
+  T* y;
+  T* scratch;  // n elements
+};
+
+// Calls kernel(RowPair, n) for each row of n > 0 elements of x and y, which have one shape.
+// `cost` is the work of an element in units of for_ranges.
+template <class T, class F>
+Result<void> for_each_row(Machine& machine, const TensorView& x, const TensorView& y, int64_t cost,
+                          F&& kernel) {
+  const int64_t n = x.shape.last();
+  const int64_t rows = x.shape.num_rows();
+  if (n == 0 || rows == 0) return {};
+  const int64_t row_size = round_up(n, 64 / static_cast<int64_t>(sizeof(T)));
+  QUERN_ASSIGN_OR_RETURN(
+      std::byte * scratch,
+      machine.scratch(3 * row_size * static_cast<int64_t>(sizeof(T)) * machine.pool.num_threads()));
+  const bool is_direct = x.dtype == kDTypeOf<T>;
+  const auto run = [&](int64_t begin, int64_t end, int thread) {
+    T* own = reinterpret_cast<T*>(scratch) + 3 * row_size * thread;
+    for (int64_t r = begin; r < end; ++r) {
+      if (is_direct) {
+        kernel(RowPair<T>{x.as<const T>() + r * n, y.as<T>() + r * n, own}, n);
+        continue;
+      }
+      load_row(x, r * n, n, own + row_size);
+      kernel(RowPair<T>{own + row_size, own + 2 * row_size, own}, n);
+      store_row(y, r * n, n, own + 2 * row_size);
+    }
+  };
+  for_ranges(machine.pool, rows, n * cost, run);
+  return {};
+}
+
+}  // namespace quern::cpu

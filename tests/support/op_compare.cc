@@ -1,0 +1,81 @@
+// Graphs of one node, run side by side.
+#include "support/op_compare.h"
+
+#include <fmt/format.h>
+
+#include "backends/cpu/device.h"
+#include "quern/graph_builder.h"
+#include "support/graph_runner.h"
+
+namespace quern::test {
+namespace {
+
+TensorType type_of(const Tensor& tensor) {
+  TensorType type{.dtype = tensor.dtype(), .dims = {}};
+  for (const int64_t extent : tensor.shape().dims()) type.dims.push_back(Dim::constant(extent));
+  return type;
+}
+
+Result<RunResult> run_on(const Graph& graph, const std::vector<Tensor>& inputs,
+                         const LoadOptions& options) {
+  std::map<std::string, Tensor, std::less<>> named;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_empty()) named.emplace(fmt::format("{}", i), inputs[i]);
+  }
+  QUERN_ASSIGN_OR_RETURN(LoadedGraph loaded, load_graph(graph, options));
+  return loaded.run(std::move(named));
+}
+
+void expect_same(const Result<RunResult>& actual, const Result<RunResult>& expected) {
+  if (!expected) {
+    ASSERT_FALSE(actual) << "the reference fails: " << expected.error().message;
+    // The backends add the node's name in forms of their own.
+    EXPECT_EQ(actual.error().code, expected.error().code) << actual.error().message;
+    return;
+  }
+  ASSERT_TRUE(actual) << actual.error().message;
+  EXPECT_TRUE(same_result_bits(*actual, *expected));
+}
+
+}  // namespace
+
+std::vector<std::string> cpu_isas() {
+  std::vector<std::string> names;
+  for (const std::string_view name : cpu::available_isas()) names.emplace_back(name);
+  return names;
+}
+
+Result<Graph> one_op_graph(std::string_view id, const std::vector<Tensor>& inputs,
+                           const Attributes& attributes) {
+  GraphBuilder builder(builtin_ops());
+  std::vector<ValueId> values;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values.push_back(
+        inputs[i].is_empty() ? kNoValue : builder.input(fmt::format("{}", i), type_of(inputs[i])));
+  }
+  builder.add(id, values, attributes, "node");
+  const OpDef* op = builtin_ops().find(id);
+  const std::vector<ValueId> outputs(builder.last_outputs().begin(), builder.last_outputs().end());
+  for (size_t i = 0; i < outputs.size(); ++i) builder.output(op->outputs[i].name, outputs[i]);
+  return builder.finish();
+}
+
+void expect_reference_bits(std::string_view id, const std::vector<Tensor>& inputs,
+                           const Attributes& attributes) {
+  const auto graph = one_op_graph(id, inputs, attributes);
+  ASSERT_TRUE(graph.has_value()) << graph.error().message;
+  LoadOptions options;
+  options.backend = "reference";
+  const auto expected = run_on(*graph, inputs, options);
+  options.backend = "cpu";
+  for (const std::string& isa : cpu_isas()) {
+    for (const int threads : {1, 3}) {
+      options.device.isa = isa;
+      options.device.num_threads = threads;
+      SCOPED_TRACE(fmt::format("{} on {} with {} threads", id, isa, threads));
+      expect_same(run_on(*graph, inputs, options), expected);
+    }
+  }
+}
+
+}  // namespace quern::test
