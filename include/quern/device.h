@@ -42,11 +42,11 @@ struct DeviceCapacity {
 
 // What a device is and can do. Optional abilities that are absent mean the core path.
 struct Capabilities {
-  std::string arch;               // "x86-64 avx512-vnni", "scalar", ...
+  std::string arch;  // "x86-64 avx512-vnni", "scalar", ...
   CorrectnessClass correctness = CorrectnessClass::kApprox;
   bool has_f64 = false;
   bool keeps_denormals = false;
-  bool is_fma_fused = false;      // fma() rounds once
+  bool is_fma_fused = false;  // fma() rounds once
   int32_t num_threads = 1;
   int32_t max_vector_bits = 0;
 };

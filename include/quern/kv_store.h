@@ -1,7 +1,10 @@
 // Key-value caches of many sequences.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "quern/dtype.h"
 #include "quern/error.h"
@@ -28,7 +31,15 @@ class KvStore {
   virtual Result<void> commit(int32_t sequence, int64_t count) = 0;
   // Cuts the sequence to `length` rows.
   virtual Result<void> truncate(int32_t sequence, int64_t length) = 0;
+  // Drops rows start .. start + count - 1 and closes the gap. Rows behind it keep the rotation of
+  // their old positions; rotate them anew from their unrotated form before the next run.
+  virtual Result<void> close_gap(int32_t sequence, int64_t start, int64_t count) = 0;
   virtual int64_t size_bytes() const = 0;
+  // The committed rows as bytes: for each layer and head all keys, values and, where kept,
+  // unrotated keys, each by row in the store's types. The same for every store of one state.
+  virtual Result<std::vector<std::byte>> export_rows(int32_t sequence) const = 0;
+  // A new sequence with such rows. Errors: a size that does not fit `length` rows.
+  virtual Result<int32_t> import_rows(int64_t length, std::span<const std::byte> rows) = 0;
   // What kernels of host backends read and write; null for stores in device memory.
   virtual KvState* host_state() { return nullptr; }
 };

@@ -21,8 +21,10 @@ std::optional<Activations> find_activations(std::string_view name);
 
 struct ModelOptions {
   Activations activations = Activations::kAuto;
-  DType key_type = DType::kF32;    // of the key-value cache
+  DType key_type = DType::kF32;  // of the key-value cache
   DType value_type = DType::kF32;
+  // Keeps keys before their rotation too, so that spans of a sequence can be evicted.
+  bool is_evictable = false;
 };
 
 }  // namespace quern

@@ -51,6 +51,7 @@ Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
                                              const EngineOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
+  engine->options_ = options;
   QUERN_ASSIGN_OR_RETURN(engine->file_, GgufFile::open(path));
   const Metadata& metadata = engine->file_->metadata();
   const auto load = [&]() -> Result<void> {
@@ -59,13 +60,13 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
     QUERN_ASSIGN_OR_RETURN(engine->tokenizer_, make_tokenizer(std::move(vocabulary)));
     QUERN_ASSIGN_OR_RETURN(engine->model_,
                            build_language_model(metadata, *engine->file_, options.model));
-    const BackendRegistry backends = register_backends();
-    QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
-    QUERN_ASSIGN_OR_RETURN(engine->device_, backend->open(options.device_options));
+    engine->backends_ = register_backends();
+    QUERN_ASSIGN_OR_RETURN(engine->backend_, engine->backends_.find(options.device));
+    QUERN_ASSIGN_OR_RETURN(engine->device_, engine->backend_->open(options.device_options));
     QUERN_ASSIGN_OR_RETURN(
         engine->executable_,
-        compile_and_load(engine->model_.graph, *backend, *engine->device_, engine->file_.get(),
-                         options.compile, options.progress));
+        compile_and_load(engine->model_.graph, *engine->backend_, *engine->device_,
+                         engine->file_.get(), options.compile, options.progress));
     const StateDecl* state = engine->model_.graph.find_state("kv");
     QUERN_ASSIGN_OR_RETURN(engine->kv_, engine->device_->make_kv_store(*state));
     return {};
@@ -144,6 +145,48 @@ Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
   for (const Feed& feed : feeds) QUERN_TRY(restart_if_needed(feed));
   return run_batch(feeds);
+}
+
+Result<void> Engine::rotate(int32_t sequence, int64_t start, int64_t end) {
+  if (!model_.rotation) {
+    return fail::unimplemented(
+        "The model's positions are part of its tokens: tokens in the middle "
+        "of a sequence cannot be evicted.");
+  }
+  if (rotation_ == nullptr) {
+    QUERN_ASSIGN_OR_RETURN(rotation_, compile_and_load(*model_.rotation, *backend_, *device_,
+                                                       file_.get(), options_.compile));
+  }
+  std::vector<int32_t> positions;
+  for (int64_t p = start; p < end; ++p) positions.push_back(static_cast<int32_t>(p));
+  const std::vector<int32_t> sequences(positions.size(), sequence);
+  RunArguments arguments;
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["positions"], i32_tensor(positions));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["sequences"], i32_tensor(sequences));
+  if (long_context_.is_on()) {
+    const std::vector<int32_t> is_long(positions.size(), long_context_.is_long(sequence) ? 1 : 0);
+    QUERN_ASSIGN_OR_RETURN(arguments.inputs["long_context"], i32_tensor(is_long));
+  }
+  arguments.states["kv"] = kv_.get();
+  QUERN_TRY(rotation_->run(arguments));
+  return {};
+}
+
+Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(sequence));
+  if (start < 0 || count < 0 || start > length || count > length - start) {
+    return fail::out_of_range("Tokens {} to {} cannot be evicted from a sequence of {}.", start,
+                              start + count, length);
+  }
+  const int64_t end = length - count;
+  const bool has_survivors = start < end && count > 0;
+  if (has_survivors && !options_.model.is_evictable) {
+    return fail::precondition("The model was not opened as evictable.");
+  }
+  if (has_survivors && !model_.rotation) return rotate(sequence, start, end);
+  QUERN_TRY(kv_->close_gap(sequence, start, count));
+  long_context_.evict(sequence, start, count);
+  return has_survivors ? rotate(sequence, start, end) : Result<void>{};
 }
 
 Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {

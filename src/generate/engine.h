@@ -57,18 +57,28 @@ class Engine {
   Result<Tensor> forward(std::span<const Feed> feeds);
   // One feed, cut into runs of at most `chunk` tokens; the rows wanted of all of them.
   Result<Tensor> forward_chunked(const Feed& feed, int64_t chunk);
+  // Drops tokens start .. start + count - 1 of the sequence and moves those behind them up: their
+  // keys are rotated once, from their unrotated form, at the new positions. Needs
+  // ModelOptions::is_evictable unless the span is at the end.
+  // Errors: kOutOfRange; kFailedPrecondition; kUnimplemented for learned positions.
+  Result<void> evict(int32_t sequence, int64_t start, int64_t count);
 
  private:
   Engine() = default;
   Result<void> check_feed(const Feed& feed) const;
   Result<void> restart_if_needed(const Feed& feed);
+  Result<void> rotate(int32_t sequence, int64_t start, int64_t end);
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 
   std::shared_ptr<GgufFile> file_;
   std::unique_ptr<Tokenizer> tokenizer_;
   LanguageModel model_;
   std::unique_ptr<Device> device_;
+  EngineOptions options_;
+  const Backend* backend_ = nullptr;
+  BackendRegistry backends_;
   std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Executable> rotation_;  // loaded at the first eviction
   std::unique_ptr<KvStore> kv_;
   LongContext long_context_;
   int64_t context_length_ = 0;

@@ -40,6 +40,15 @@ bool LongContext::is_long(int32_t sequence) const {
   return it != sequences_.end() && it->second.is_long;
 }
 
+void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
+  const auto it = sequences_.find(sequence);
+  if (it == sequences_.end()) return;
+  auto& tokens = it->second.tokens;
+  const auto size = static_cast<int64_t>(tokens.size());
+  const int64_t first = std::min(start, size);
+  tokens.erase(tokens.begin() + first, tokens.begin() + std::min(start + count, size));
+}
+
 void LongContext::append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens) {
   Sequence& s = sequences_[sequence];
   s.tokens.resize(std::min(s.tokens.size(), static_cast<size_t>(cached)));

@@ -28,6 +28,8 @@ class LongContext {
   bool is_long(int32_t sequence) const;
   // Tokens that are in the cache now, after `cached` earlier ones.
   void append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens);
+  // Tokens that were dropped from the cache.
+  void evict(int32_t sequence, int64_t start, int64_t count);
 
  private:
   struct Sequence {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ namespace quern {
 // there is also the input long_context i32[T]: 1 for tokens of sequences longer than it.
 struct LanguageModel {
   Graph graph;
+  // For evictable models with rotary positions: rotates the kept keys at `positions` of `sequences`
+  // anew and writes them to the cache. No outputs.
+  std::optional<Graph> rotation;
   std::string architecture;
   int64_t vocab_size = 0;
   int64_t context_length = 0;  // tokens the model was trained for

@@ -43,14 +43,16 @@ ModelInputs ModelBuilder::inputs() {
 }
 
 void ModelBuilder::kv_cache(const DecoderConfig& config) {
-  graph_.state({"kv",
-                "kv",
-                {{"layers", config.num_layers},
-                 {"heads", config.num_kv_heads},
-                 {"key_dim", config.key_dim},
-                 {"value_dim", config.value_dim},
-                 {"key_type", std::string(dtype_name(options_.key_type))},
-                 {"value_type", std::string(dtype_name(options_.value_type))}}});
+  cache_ = {"kv",
+            "kv",
+            {{"layers", config.num_layers},
+             {"heads", config.num_kv_heads},
+             {"key_dim", config.key_dim},
+             {"value_dim", config.value_dim},
+             {"key_type", std::string(dtype_name(options_.key_type))},
+             {"value_type", std::string(dtype_name(options_.value_type))},
+             {"keeps_unrotated", options_.is_evictable}}};
+  graph_.state(cache_);
 }
 
 bool ModelBuilder::has_weight(std::string_view name) const {
@@ -196,6 +198,11 @@ ValueId ModelBuilder::attend(const Heads& heads, const ModelInputs& inputs,
   const std::string blk = fmt::format("blk.{}.", rule.layer);
   Heads h = heads;
   if (rule.rope != nullptr) {
+    ropes_[rule.layer] = *rule.rope;
+    if (options_.is_evictable) {
+      graph_.add("kv.keep_unrotated", {h.k, inputs.positions, inputs.sequences},
+                 {{"layer", rule.layer}}, blk + "k_unrotated");
+    }
     h.q = rope(h.q, inputs, *rule.rope, blk + "q_rope");
     h.k = rope(h.k, inputs, *rule.rope, blk + "k_rope");
   }
@@ -218,6 +225,24 @@ ValueId ModelBuilder::attend(const Heads& heads, const ModelInputs& inputs,
 ValueId ModelBuilder::logits(ValueId x, const DecoderConfig& config) {
   const bool is_tied = !has_weight("output.weight");
   return linear(x, is_tied ? "token_embd" : "output", config.hidden, config.vocab);
+}
+
+Result<Graph> ModelBuilder::build_rotation() {
+  long_context_ = kNoValue;
+  const TensorType per_token{DType::kI32, {Dim::symbolic('T')}, LayoutKind::kRowMajor};
+  ModelInputs inputs{};
+  inputs.positions = graph_.input("positions", per_token);
+  inputs.sequences = graph_.input("sequences", per_token);
+  graph_.state(cache_);
+  for (const auto& [layer, config] : ropes_) {
+    const std::string blk = fmt::format("blk.{}.", layer);
+    const ValueId k = graph_.add("kv.read_unrotated", {inputs.positions, inputs.sequences},
+                                 {{"layer", layer}}, blk + "k_unrotated");
+    graph_.add("kv.write_keys",
+               {rope(k, inputs, config, blk + "k_rope"), inputs.positions, inputs.sequences},
+               {{"layer", layer}}, blk + "k_write");
+  }
+  return graph_.finish();
 }
 
 Result<void> ModelBuilder::check_nothing_ignored() const {
@@ -248,6 +273,9 @@ Result<void> ModelBuilder::check_nothing_ignored() const {
 Result<LanguageModel> ModelBuilder::finish(int64_t vocab_size, int64_t context_length) {
   LanguageModel model;
   QUERN_ASSIGN_OR_RETURN(model.graph, graph_.finish());
+  if (options_.is_evictable && !ropes_.empty()) {
+    QUERN_ASSIGN_OR_RETURN(model.rotation, build_rotation());
+  }
   QUERN_TRY(check_nothing_ignored());
   QUERN_ASSIGN_OR_RETURN(model.architecture, metadata_.text("general.architecture"));
   model.vocab_size = vocab_size;

@@ -1,6 +1,7 @@
 // What every family builds its graph with: checked weights and the usual layers.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -44,7 +45,7 @@ class ModelBuilder {
 
   GraphBuilder& graph() { return graph_; }
   ModelInputs inputs();
-  // Declares the key-value cache of all layers.
+  // Declares the key-value cache of all layers; once, before the layers.
   void kv_cache(const DecoderConfig& config);
 
   bool has_weight(std::string_view name) const;
@@ -93,6 +94,8 @@ class ModelBuilder {
   // x [T, heads, head_dim] rotated at the tokens' positions.
   ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
                const std::string& name);
+  // The graph of LanguageModel::rotation.
+  Result<Graph> build_rotation();
   ValueId rope_with(ValueId x, ValueId factors, const ModelInputs& inputs, const RopeConfig& config,
                     std::string_view name);
   // x as a weight of this dtype takes it: quantised where the options say so.
@@ -105,7 +108,9 @@ class ModelBuilder {
   Activations activations_;
   GraphBuilder graph_;
   std::set<std::string, std::less<>> used_weights_;
-  ValueId long_context_ = kNoValue;  // made by the first long_rope()
+  StateDecl cache_;
+  std::map<int64_t, RopeConfig> ropes_;  // by layer, of layers that rotate
+  ValueId long_context_ = kNoValue;      // made by the first long_rope()
   int64_t long_context_threshold_ = 0;
 };
 

@@ -7,7 +7,7 @@
 #include "ops/attention_core.h"
 #include "ops/cached_rows.h"
 #include "ops/float_rows.h"
-#include "ops/kv_places.h"
+#include "ops/kv_rules.h"
 #include "ops/kv_state.h"
 #include "ops/op_parts.h"
 #include "ops/quant_dynamic.h"
@@ -20,101 +20,32 @@ namespace {
 
 using namespace type_rules;
 
-// What a state of kind "kv" declares.
-struct KvDims {
-  int64_t layers, heads, key_dim, value_dim;
-  DType key_type;
-};
-
-Result<int64_t> kv_extent(const StateDecl& state, std::string_view name) {
-  const AttributeValue* value = state.attributes.find(name);
-  const auto* extent = value == nullptr ? nullptr : std::get_if<int64_t>(value);
-  if (extent != nullptr && *extent >= 1) return *extent;
-  return fail::invalid("State '{}' needs the integer attribute '{}' of 1 or more.", state.name,
-                       name);
-}
-
-// A cache type that keys can be multiplied in: floats, or blocks of 32.
-Result<DType> key_type_of(const StateDecl& state) {
-  const AttributeValue* value = state.attributes.find("key_type");
-  const auto* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
-  const auto dtype = name == nullptr ? std::nullopt : find_dtype(*name);
-  if (dtype && is_float(*dtype) && *dtype != DType::kF64) return *dtype;
-  const BlockFormat* format = dtype ? find_block_format(*dtype) : nullptr;
-  if (format != nullptr && format->block_size == 32) return *dtype;
-  return fail::invalid(
-      "State '{}' has the key_type {}; it must be a float up to f32 or a format "
-      "of 32-element blocks.",
-      state.name, name == nullptr ? "(none)" : *name);
-}
-
-Result<KvDims> find_kv(const InferContext& context) {
-  const std::string& name = context.attributes.text("state");
-  const auto state = std::ranges::find(context.states, name, &StateDecl::name);
-  if (state == context.states.end() || state->kind != "kv") {
-    return fail::invalid(
-        "Attribute 'state' is '{}'; the graph declares no state of kind 'kv' "
-        "with that name.",
-        name);
-  }
-  KvDims dims{};
-  QUERN_ASSIGN_OR_RETURN(dims.layers, kv_extent(*state, "layers"));
-  QUERN_ASSIGN_OR_RETURN(dims.heads, kv_extent(*state, "heads"));
-  QUERN_ASSIGN_OR_RETURN(dims.key_dim, kv_extent(*state, "key_dim"));
-  QUERN_ASSIGN_OR_RETURN(dims.value_dim, kv_extent(*state, "value_dim"));
-  QUERN_ASSIGN_OR_RETURN(dims.key_type, key_type_of(*state));
-  const int64_t layer = context.attributes.integer("layer");
-  if (layer < 0 || layer >= dims.layers) {
-    return fail::invalid("Attribute 'layer' is {}; state '{}' has {} layers.", layer, name,
-                         dims.layers);
-  }
-  return dims;
-}
-
-// A float up to f32, [T, heads, dim].
-Result<void> check_rows(std::string_view port, const TensorType& type) {
-  QUERN_TRY(expect_dtype(port, type, {DType::kF32, DType::kF16, DType::kBF16}));
-  return expect_rank(port, type, 3);
-}
-
-// positions and sequences: i32 with an entry for each token.
-Result<void> check_places(const InferContext& context, size_t first, const Dim& tokens) {
-  constexpr std::string_view kPorts[] = {"positions", "sequences"};
-  for (size_t i = 0; i < 2; ++i) {
-    const TensorType& type = *context.inputs[first + i];
-    QUERN_TRY(expect_dtype(kPorts[i], type, {DType::kI32}));
-    QUERN_TRY(expect_rank(kPorts[i], type, 1));
-    QUERN_TRY(expect_dim(kPorts[i], type, 0, tokens, "the number of tokens"));
-  }
-  return {};
-}
-
 Result<std::vector<TensorType>> infer_append(const InferContext& context) {
   const TensorType& k = *context.inputs[0];
   const TensorType& v = *context.inputs[1];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
-  QUERN_TRY(check_rows("k", k));
-  QUERN_TRY(check_rows("v", v));
+  QUERN_TRY(check_kv_rows("k", k));
+  QUERN_TRY(check_kv_rows("v", v));
   QUERN_TRY(expect_dim("v", v, 0, k.dims[0], "the tokens of 'k'"));
   QUERN_TRY(expect_dim("k", k, 1, Dim::constant(dims.heads), "the heads of the cache"));
   QUERN_TRY(expect_dim("v", v, 1, Dim::constant(dims.heads), "the heads of the cache"));
   QUERN_TRY(expect_dim("k", k, 2, Dim::constant(dims.key_dim), "the key_dim of the cache"));
   QUERN_TRY(expect_dim("v", v, 2, Dim::constant(dims.value_dim), "the value_dim of the cache"));
-  QUERN_TRY(check_places(context, 2, k.dims[0]));
+  QUERN_TRY(check_kv_places(context, 2, k.dims[0]));
   return std::vector<TensorType>{};
 }
 
 Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
   const TensorType& q = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
-  QUERN_TRY(check_rows("q", q));
+  QUERN_TRY(check_kv_rows("q", q));
   QUERN_TRY(expect_dim("q", q, 2, Dim::constant(dims.key_dim), "the key_dim of the cache"));
   QUERN_ASSIGN_OR_RETURN(const int64_t heads, constant_dim("q", q, 1));
   if (heads % dims.heads != 0) {
     return fail::invalid("Port 'q' has {} heads, which is not a multiple of the {} of the cache.",
                          heads, dims.heads);
   }
-  QUERN_TRY(check_places(context, 1, q.dims[0]));
+  QUERN_TRY(check_kv_places(context, 1, q.dims[0]));
   QUERN_TRY(expect_vector("sinks", context.inputs[3], q.dims[1], "the heads of 'q'"));
   QUERN_TRY(expect_no_wider("sinks", context.inputs[3], q));
   const int64_t bits = context.attributes.integer("query_bits");
@@ -131,48 +62,11 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
       {.dtype = q.dtype, .dims = {q.dims[0], q.dims[1], Dim::constant(dims.value_dim)}}};
 }
 
-// The bound state and the place of each token.
-struct Places {
-  KvState* kv;
-  int64_t layer;
-  const int32_t* positions;
-  const int32_t* sequences;
-};
-
-// The store in use must have been made for the declared state.
-Result<void> check_store(const KernelContext& context, int64_t key_dim, int64_t value_dim) {
-  const std::string& name = context.attributes.text("state");
-  if (context.kv == nullptr) {
-    return fail::precondition("State '{}' is not bound to a key-value store.", name);
-  }
-  const KvState& kv = *context.kv;
-  if (kv.key_dim() == key_dim && kv.value_dim() == value_dim &&
-      context.inputs[0].shape[1] % kv.num_heads() == 0 &&
-      context.attributes.integer("layer") < kv.num_layers()) {
-    return {};
-  }
-  return fail::precondition(
-      "State '{}' is bound to a store of {} layers with {} heads of {} and {}, which does not fit "
-      "heads of {} and {}.",
-      name, kv.num_layers(), kv.num_heads(), kv.key_dim(), kv.value_dim(), key_dim, value_dim);
-}
-
-// Every token must name a known sequence and a position that it has room for. `first` is the port
-// of the positions.
-Result<Places> find_places(const KernelContext& context, size_t first, int64_t key_dim,
-                           int64_t value_dim) {
-  QUERN_TRY(check_store(context, key_dim, value_dim));
-  QUERN_ASSIGN_OR_RETURN(const KvPlaces tokens,
-                         find_kv_places(context.kv, context.attributes.text("state"),
-                                        context.inputs[first], context.inputs[first + 1]));
-  return Places{context.kv, context.attributes.integer("layer"), tokens.positions,
-                tokens.sequences};
-}
-
 Result<void> run_append(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   const TensorView& v = context.inputs[1];
-  QUERN_ASSIGN_OR_RETURN(const Places places, find_places(context, 2, k.shape[2], v.shape[2]));
+  QUERN_ASSIGN_OR_RETURN(const KvRows places,
+                         find_kv_rows(context, 2, k.shape[1], k.shape[2], v.shape[2]));
   const int64_t heads = k.shape[1];
   std::vector<float> key(static_cast<size_t>(k.shape[2]));
   std::vector<float> value(static_cast<size_t>(v.shape[2]));
@@ -206,7 +100,7 @@ struct CachedRule {
 };
 
 // The heads of queries that share one head of keys, over all tokens.
-void attend_group(const KernelContext& context, const Places& places, const CachedRule& rule,
+void attend_group(const KernelContext& context, const KvRows& places, const CachedRule& rule,
                   std::span<const float> sinks, int64_t kv_head) {
   const TensorView& q = context.inputs[0];
   const TensorView& out = context.outputs[0];
@@ -235,8 +129,8 @@ void attend_group(const KernelContext& context, const Places& places, const Cach
 
 Result<void> run_cached(const KernelContext& context) {
   const int64_t head_dim = context.inputs[0].shape[2];
-  QUERN_ASSIGN_OR_RETURN(const Places places,
-                         find_places(context, 1, head_dim, context.outputs[0].shape[2]));
+  QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 1, context.inputs[0].shape[1],
+                                                           head_dim, context.outputs[0].shape[2]));
   const CachedRule rule(context.attributes, head_dim);
   const std::vector<float> sinks = load_all<float>(context.inputs[3]);
   for (int64_t head = 0; head < places.kv->num_heads(); ++head) {

@@ -31,6 +31,16 @@ class KvState {
                         std::span<float> key) const = 0;
   virtual void read_value(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                           std::span<float> value) const = 0;
+  // Keys before their rotation, in f32, kept so that rows can move to other positions. The calls
+  // below them need keeps_unrotated().
+  virtual bool keeps_unrotated() const { return false; }
+  virtual void write_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                               std::span<const float> key);
+  virtual void read_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                              std::span<float> key) const;
+  // Replaces the stored key of a row and leaves its value.
+  virtual void write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                         std::span<const float> key);
   // A quantised key row as stored: blocks of key_type, head_dim padded with zeros to whole blocks.
   virtual std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
                                                 int64_t position) const = 0;

@@ -28,6 +28,7 @@ const OpRegistry& builtin_ops() {
     register_shape_pieces(ops);
     register_shape_views(ops);
     register_softmax_ops(ops);
+    register_unrotated_keys_ops(ops);
     return ops;
   }();
   return registry;

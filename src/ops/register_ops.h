@@ -27,5 +27,6 @@ void register_selection_ops(OpRegistry& registry);
 void register_shape_pieces(OpRegistry& registry);
 void register_shape_views(OpRegistry& registry);
 void register_softmax_ops(OpRegistry& registry);
+void register_unrotated_keys_ops(OpRegistry& registry);
 
 }  // namespace quern

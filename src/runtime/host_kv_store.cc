@@ -31,7 +31,7 @@ Result<DType> cache_type(const Attributes& attributes, std::string_view name) {
   return *dtype;
 }
 
-int64_t row_bytes(DType dtype, int64_t dim) {
+int64_t stored_bytes(DType dtype, int64_t dim) {
   const DTypeInfo& info = dtype_info(dtype);
   return ceil_divide(dim, info.block_size) * info.block_bytes;
 }
@@ -86,10 +86,14 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
   }
   QUERN_ASSIGN_OR_RETURN(store->key_type_, cache_type(a, "key_type"));
   QUERN_ASSIGN_OR_RETURN(store->value_type_, cache_type(a, "value_type"));
-  store->key_row_bytes_ = row_bytes(store->key_type_, store->key_dim_);
-  store->value_row_bytes_ = row_bytes(store->value_type_, store->value_dim_);
-  store->head_block_bytes_ =
-      round_up((store->key_row_bytes_ + store->value_row_bytes_) * kKvPageRows, 64);
+  store->key_row_bytes_ = stored_bytes(store->key_type_, store->key_dim_);
+  store->value_row_bytes_ = stored_bytes(store->value_type_, store->value_dim_);
+  const AttributeValue* keeps = a.find("keeps_unrotated");
+  const auto* flag = keeps == nullptr ? nullptr : std::get_if<bool>(keeps);
+  store->keeps_unrotated_ = flag != nullptr && *flag;
+  store->unrotated_row_bytes_ = store->keeps_unrotated_ ? store->key_dim_ * 4 : 0;
+  // The unrotated keys are floats: their part starts aligned, whatever lies before it.
+  store->head_block_bytes_ = round_up(store->row_bytes() * kKvPageRows, 64);
   store->page_bytes_ = store->head_block_bytes_ * store->num_heads_ * store->num_layers_;
   return store;
 }
@@ -149,23 +153,25 @@ Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
   return page;
 }
 
+Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t last) {
+  const int64_t end = std::min(last, static_cast<int64_t>(sequence.pages.size()));
+  for (int64_t page = first; page < end; ++page) {
+    auto& slot = sequence.pages[static_cast<size_t>(page)];
+    if (slot.use_count() == 1) continue;
+    QUERN_ASSIGN_OR_RETURN(auto copy, new_page());
+    std::memcpy(copy->data, slot->data, static_cast<size_t>(page_bytes_));
+    slot = std::move(copy);
+  }
+  return {};
+}
+
 Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
   if (count < 0 || count > (int64_t{1} << 40)) {
     return fail::invalid("{} rows cannot be reserved in a key-value store.", count);
   }
   const int64_t wanted = found->length + count;
-  // Pages that will be written and are shared with a clone get a copy first.
-  for (int64_t page = found->length / kKvPageRows;
-       page < std::min<int64_t>(ceil_divide(wanted, kKvPageRows),
-                                static_cast<int64_t>(found->pages.size()));
-       ++page) {
-    auto& slot = found->pages[static_cast<size_t>(page)];
-    if (slot.use_count() == 1) continue;
-    QUERN_ASSIGN_OR_RETURN(auto copy, new_page());
-    std::memcpy(copy->data, slot->data, static_cast<size_t>(page_bytes_));
-    slot = std::move(copy);
-  }
+  QUERN_TRY(unshare(*found, found->length / kKvPageRows, ceil_divide(wanted, kKvPageRows)));
   while (static_cast<int64_t>(found->pages.size()) * kKvPageRows < wanted) {
     QUERN_ASSIGN_OR_RETURN(auto page, new_page());
     found->pages.push_back(std::move(page));
@@ -227,23 +233,28 @@ std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head
   return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
 }
 
-void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t position,
-                        std::span<const float> key, std::span<const float> value) {
-  const int64_t page = position / kKvPageRows;
+void HostKvStore::write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                            std::span<const float> key) {
   const int64_t row = position % kKvPageRows;
-  std::byte* keys = key_page(layer, sequence, head, page);
+  std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
   if (is_quantized(key_type_)) {
     encode_row(key_type_, key, keys + row * key_row_bytes_);
-  } else {
-    const int64_t size = dtype_info(key_type_).block_bytes;
-    std::array<std::byte, kMaxHeadDim * 4> staging;
-    encode_row(key_type_, key, staging.data());
-    for (int64_t d = 0; d < key_dim_; ++d) {
-      std::memcpy(keys + (d * kKvPageRows + row) * size, staging.data() + d * size,
-                  static_cast<size_t>(size));
-    }
+    return;
   }
-  encode_row(value_type_, value, value_page(layer, sequence, head, page) + row * value_row_bytes_);
+  const int64_t size = dtype_info(key_type_).block_bytes;
+  std::array<std::byte, kMaxHeadDim * 4> staging;
+  encode_row(key_type_, key, staging.data());
+  for (int64_t d = 0; d < key_dim_; ++d) {
+    std::memcpy(keys + (d * kKvPageRows + row) * size, staging.data() + d * size,
+                static_cast<size_t>(size));
+  }
+}
+
+void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                        std::span<const float> key, std::span<const float> value) {
+  write_key(layer, sequence, head, position, key);
+  std::byte* values = value_page(layer, sequence, head, position / kKvPageRows);
+  encode_row(value_type_, value, values + position % kKvPageRows * value_row_bytes_);
 }
 
 void HostKvStore::read_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
@@ -273,6 +284,23 @@ std::span<const std::byte> HostKvStore::key_blocks(int64_t layer, int64_t sequen
                                                    int64_t position) const {
   const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
   return {keys + (position % kKvPageRows) * key_row_bytes_, static_cast<size_t>(key_row_bytes_)};
+}
+
+std::byte* HostKvStore::unrotated_row(int64_t layer, int64_t sequence, int64_t head,
+                                      int64_t position) const {
+  return block(layer, sequence, head, position / kKvPageRows) +
+         (key_row_bytes_ + value_row_bytes_) * kKvPageRows +
+         position % kKvPageRows * unrotated_row_bytes_;
+}
+
+void HostKvStore::write_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                                  std::span<const float> key) {
+  std::memcpy(unrotated_row(layer, sequence, head, position), key.data(), key.size_bytes());
+}
+
+void HostKvStore::read_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                                 std::span<float> key) const {
+  std::memcpy(key.data(), unrotated_row(layer, sequence, head, position), key.size_bytes());
 }
 
 }  // namespace quern

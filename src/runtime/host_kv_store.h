@@ -17,7 +17,8 @@ inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
 
 // One page: kKvPageRows rows of all layers and heads. For layer l and head h a key block, then a
 // value block. Float keys lie transposed, [key_dim][kKvPageRows], so that scores vectorise over
-// keys; quantised keys and all values lie by row.
+// keys; quantised keys and all values lie by row. Where unrotated keys are kept, they follow by row
+// in f32.
 struct KvPage {
   Buffer buffer;
   std::byte* data = nullptr;
@@ -27,7 +28,8 @@ struct KvPage {
 // read and write disjoint rows from many threads.
 class HostKvStore final : public KvStore, public KvState {
  public:
-  // From a state of kind "kv": layers, heads, key_dim, value_dim, key_type, value_type.
+  // From a state of kind "kv": layers, heads, key_dim, value_dim, key_type, value_type and,
+  // optionally, keeps_unrotated.
   static Result<std::unique_ptr<HostKvStore>> make(const StateDecl& declaration);
 
   Result<int32_t> create_sequence() override;
@@ -37,7 +39,10 @@ class HostKvStore final : public KvStore, public KvState {
   Result<void> reserve(int32_t sequence, int64_t count) override;
   Result<void> commit(int32_t sequence, int64_t count) override;
   Result<void> truncate(int32_t sequence, int64_t length) override;
+  Result<void> close_gap(int32_t sequence, int64_t start, int64_t count) override;
   int64_t size_bytes() const override;
+  Result<std::vector<std::byte>> export_rows(int32_t sequence) const override;
+  Result<int32_t> import_rows(int64_t length, std::span<const std::byte> rows) override;
   KvState* host_state() override { return this; }
 
   int64_t num_heads() const override { return num_heads_; }
@@ -53,6 +58,13 @@ class HostKvStore final : public KvStore, public KvState {
                 std::span<float> key) const override;
   void read_value(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                   std::span<float> value) const override;
+  bool keeps_unrotated() const override { return keeps_unrotated_; }
+  void write_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                       std::span<const float> key) override;
+  void read_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                      std::span<float> key) const override;
+  void write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                 std::span<const float> key) override;
   std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
                                         int64_t position) const override;
 
@@ -74,6 +86,15 @@ class HostKvStore final : public KvStore, public KvState {
   const Sequence& at(int64_t sequence) const;
   Result<std::shared_ptr<KvPage>> new_page() const;
   std::byte* block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
+  // Gives the sequence its own copy of shared pages from `first` up to `last`, exclusive.
+  Result<void> unshare(Sequence& sequence, int64_t first, int64_t last);
+  // One stored key, value and unrotated key, end to end: row_bytes() bytes.
+  int64_t row_bytes() const { return key_row_bytes_ + value_row_bytes_ + unrotated_row_bytes_; }
+  void copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                    std::byte* row) const;
+  void copy_row_in(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                   const std::byte* row);
+  std::byte* unrotated_row(int64_t layer, int64_t sequence, int64_t head, int64_t position) const;
 
   int64_t num_layers_ = 0;
   int64_t num_heads_ = 0;
@@ -83,6 +104,8 @@ class HostKvStore final : public KvStore, public KvState {
   DType value_type_ = DType::kF32;
   int64_t key_row_bytes_ = 0;
   int64_t value_row_bytes_ = 0;
+  bool keeps_unrotated_ = false;
+  int64_t unrotated_row_bytes_ = 0;  // 0 where they are not kept
   int64_t head_block_bytes_ = 0;
   int64_t page_bytes_ = 0;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; null where removed

@@ -1,0 +1,18 @@
+// Stores that do not keep unrotated keys are never asked for them.
+#include "ops/kv_state.h"
+
+#include "base/check.h"
+
+namespace quern {
+
+void KvState::write_unrotated(int64_t, int64_t, int64_t, int64_t, std::span<const float>) {
+  QUERN_CHECK(false);
+}
+void KvState::read_unrotated(int64_t, int64_t, int64_t, int64_t, std::span<float>) const {
+  QUERN_CHECK(false);
+}
+void KvState::write_key(int64_t, int64_t, int64_t, int64_t, std::span<const float>) {
+  QUERN_CHECK(false);
+}
+
+}  // namespace quern

@@ -1,0 +1,112 @@
+// Moving, exporting and importing rows of the host's key-value store.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/checked_math.h"
+#include "base/fail.h"
+#include "runtime/host_kv_store.h"
+
+namespace quern {
+
+void HostKvStore::copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                               std::byte* row) const {
+  const int64_t page = position / kKvPageRows;
+  const int64_t in_page = position % kKvPageRows;
+  const std::byte* keys = key_page(layer, sequence, head, page);
+  if (is_quantized(key_type_)) {
+    std::memcpy(row, keys + in_page * key_row_bytes_, static_cast<size_t>(key_row_bytes_));
+  } else {
+    const int64_t size = dtype_info(key_type_).block_bytes;
+    for (int64_t d = 0; d < key_dim_; ++d) {
+      std::memcpy(row + d * size, keys + (d * kKvPageRows + in_page) * size,
+                  static_cast<size_t>(size));
+    }
+  }
+  row += key_row_bytes_;
+  std::memcpy(row, value_page(layer, sequence, head, page) + in_page * value_row_bytes_,
+              static_cast<size_t>(value_row_bytes_));
+  if (!keeps_unrotated_) return;
+  std::memcpy(row + value_row_bytes_, unrotated_row(layer, sequence, head, position),
+              static_cast<size_t>(unrotated_row_bytes_));
+}
+
+void HostKvStore::copy_row_in(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                              const std::byte* row) {
+  const int64_t page = position / kKvPageRows;
+  const int64_t in_page = position % kKvPageRows;
+  std::byte* keys = key_page(layer, sequence, head, page);
+  if (is_quantized(key_type_)) {
+    std::memcpy(keys + in_page * key_row_bytes_, row, static_cast<size_t>(key_row_bytes_));
+  } else {
+    const int64_t size = dtype_info(key_type_).block_bytes;
+    for (int64_t d = 0; d < key_dim_; ++d) {
+      std::memcpy(keys + (d * kKvPageRows + in_page) * size, row + d * size,
+                  static_cast<size_t>(size));
+    }
+  }
+  row += key_row_bytes_;
+  std::memcpy(value_page(layer, sequence, head, page) + in_page * value_row_bytes_, row,
+              static_cast<size_t>(value_row_bytes_));
+  if (!keeps_unrotated_) return;
+  std::memcpy(unrotated_row(layer, sequence, head, position), row + value_row_bytes_,
+              static_cast<size_t>(unrotated_row_bytes_));
+}
+
+Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t count) {
+  QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
+  if (start < 0 || count < 0 || start > found->length || count > found->length - start) {
+    return fail::out_of_range("Rows {} to {} cannot be dropped from a sequence of {}.", start,
+                              start + count, found->length);
+  }
+  const int64_t length = found->length - count;
+  QUERN_TRY(unshare(*found, start / kKvPageRows, ceil_divide(length, kKvPageRows)));
+  std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
+  for (int64_t layer = 0; layer < num_layers_; ++layer) {
+    for (int64_t head = 0; head < num_heads_; ++head) {
+      for (int64_t position = start; position < length; ++position) {
+        copy_row_out(layer, sequence, head, position + count, row.data());
+        copy_row_in(layer, sequence, head, position, row.data());
+      }
+    }
+  }
+  return truncate(sequence, length);
+}
+
+Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const {
+  QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));
+  const int64_t count = num_layers_ * num_heads_ * found->length;
+  std::vector<std::byte> rows(static_cast<size_t>(count * row_bytes()));
+  std::byte* row = rows.data();
+  for (int64_t layer = 0; layer < num_layers_; ++layer) {
+    for (int64_t head = 0; head < num_heads_; ++head) {
+      for (int64_t position = 0; position < found->length; ++position, row += row_bytes()) {
+        copy_row_out(layer, sequence, head, position, row);
+      }
+    }
+  }
+  return rows;
+}
+
+Result<int32_t> HostKvStore::import_rows(int64_t length, std::span<const std::byte> rows) {
+  const auto per_layer = checked_multiply(length, num_heads_ * row_bytes());
+  const auto wanted = per_layer ? checked_multiply(*per_layer, num_layers_) : std::nullopt;
+  if (length < 0 || !wanted || *wanted != static_cast<int64_t>(rows.size())) {
+    return fail::invalid("{} bytes do not hold {} rows of {} layers with {} heads of {} bytes.",
+                         rows.size(), length, num_layers_, num_heads_, row_bytes());
+  }
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, create_sequence());
+  QUERN_TRY(reserve(sequence, length));
+  const std::byte* row = rows.data();
+  for (int64_t layer = 0; layer < num_layers_; ++layer) {
+    for (int64_t head = 0; head < num_heads_; ++head) {
+      for (int64_t position = 0; position < length; ++position, row += row_bytes()) {
+        copy_row_in(layer, sequence, head, position, row);
+      }
+    }
+  }
+  QUERN_TRY(commit(sequence, length));
+  return sequence;
+}
+
+}  // namespace quern
