@@ -25,6 +25,52 @@ void EngineFlags::add_to(CLI::App& command) {
                   "parameters, int8 from there up")
       ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
       ->capture_default_str();
+  add_context_options(command);
+}
+
+void EngineFlags::add_context_options(CLI::App& command) {
+  const auto types = CLI::IsMember({"f32", "f16", "bf16", "q8_0", "q4_0"});
+  command
+      .add_option("--context", context,
+                  "Most tokens of a sequence; 0: what the model was trained for")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
+      ->group("Context");
+  command.add_option("--cache-type-k", key_type, "Type of cached keys")
+      ->check(types)
+      ->capture_default_str()
+      ->group("Context");
+  command.add_option("--cache-type-v", value_type, "Type of cached values")
+      ->check(types)
+      ->capture_default_str()
+      ->group("Context");
+  command.add_option("--rope-freq-base", rope_base, "Base of the rotary frequencies")
+      ->check(CLI::PositiveNumber)
+      ->group("Context");
+  command.add_option("--rope-scaling", rope_scaling, "Scaling of rotary positions")
+      ->check(CLI::IsMember({"none", "linear", "yarn"}))
+      ->group("Context");
+  command.add_option("--rope-factor", rope_factor, "Factor of the scaling")
+      ->check(CLI::PositiveNumber)
+      ->group("Context");
+  command
+      .add_option("--rope-original-context", rope_original_context,
+                  "Context before the scaling, for yarn")
+      ->check(CLI::PositiveNumber)
+      ->group("Context");
+}
+
+std::vector<MetadataOverride> EngineFlags::overrides() const {
+  std::vector<MetadataOverride> list;
+  if (rope_base) list.push_back({"rope.freq_base", MetadataValue::number(*rope_base)});
+  if (!rope_scaling.empty()) {
+    list.push_back({"rope.scaling.type", MetadataValue::text(rope_scaling)});
+  }
+  if (rope_factor) list.push_back({"rope.scaling.factor", MetadataValue::number(*rope_factor)});
+  if (rope_original_context) {
+    list.push_back(
+        {"rope.scaling.original_context_length", MetadataValue::number(*rope_original_context)});
+  }
+  return list;
 }
 
 Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
@@ -34,6 +80,10 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   options.device_options.isa = isa;
   options.compile.numerics = *find_numerics(numerics);
   options.model.activations = *find_activations(activations);
+  options.model.key_type = *find_dtype(key_type);
+  options.model.value_type = *find_dtype(value_type);
+  options.context_length = context;
+  options.overrides = overrides();
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   auto engine = Engine::open(model, options);

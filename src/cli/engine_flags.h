@@ -3,7 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "generate/engine.h"
 
@@ -16,11 +18,23 @@ struct EngineFlags {
   std::string isa;
   std::string numerics = "strict";
   std::string activations = "auto";
+  int64_t context = 0;
+  std::string key_type = "f32";
+  std::string value_type = "f32";
+  std::optional<double> rope_base;
+  std::optional<double> rope_factor;
+  std::string rope_scaling;
+  std::optional<int64_t> rope_original_context;
 
-  // Adds MODEL, --device, --threads, --isa, --numerics, --activations.
+  // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their
+  // own, the options of the context.
   void add_to(CLI::App& command);
   // Loads the model with a progress bar on stderr where that is a terminal.
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;
+
+ private:
+  void add_context_options(CLI::App& command);
+  std::vector<MetadataOverride> overrides() const;
 };
 
 }  // namespace quern::cli

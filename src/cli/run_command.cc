@@ -61,7 +61,7 @@ Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags&
     if (!flags.system.empty()) messages.push_back({"system", flags.system});
     messages.push_back({"user", prompt});
     QUERN_ASSIGN_OR_RETURN(const std::string_view source,
-                           engine.file().metadata().text("tokenizer.chat_template"));
+                           engine.metadata().text("tokenizer.chat_template"));
     QUERN_ASSIGN_OR_RETURN(text, render_chat_template(source, tokenizer, messages, true));
     options.parse_special = true;
     // Templates write the begin token themselves where they want one.

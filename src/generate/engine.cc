@@ -46,6 +46,18 @@ Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
   return arguments;
 }
 
+// A copy with the overrides in place; nothing where there are none.
+std::optional<Metadata> with_overrides(const Metadata& metadata,
+                                       const std::vector<MetadataOverride>& overrides) {
+  const auto architecture = metadata.text("general.architecture");
+  if (overrides.empty() || !architecture) return std::nullopt;
+  Metadata copy = metadata;
+  for (const MetadataOverride& item : overrides) {
+    copy.set(std::string(*architecture) + "." + item.key, item.value);
+  }
+  return copy;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
@@ -53,7 +65,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   std::unique_ptr<Engine> engine(new Engine());
   engine->options_ = options;
   QUERN_ASSIGN_OR_RETURN(engine->file_, GgufFile::open(path));
-  const Metadata& metadata = engine->file_->metadata();
+  engine->metadata_ = with_overrides(engine->file_->metadata(), options.overrides);
+  const Metadata& metadata = engine->metadata();
   const auto load = [&]() -> Result<void> {
     QUERN_TRY(check_model_metadata(metadata));
     QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(metadata));

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "formats/gguf_reader.h"
 #include "generate/long_context.h"
@@ -14,13 +16,20 @@
 
 namespace quern {
 
+// A key of the model file with another value, e.g. a rope setting.
+struct MetadataOverride {
+  std::string key;  // without the architecture: "rope.freq_base"
+  MetadataValue value;
+};
+
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
   DeviceOptions device_options;
   CompileOptions compile;
   ModelOptions model;
   int64_t context_length = 0;  // limit of a sequence in tokens; 0: what the model was trained for
-  Progress progress;           // of loading weights
+  std::vector<MetadataOverride> overrides;
+  Progress progress;  // of loading weights
 };
 
 // Tokens to append to one sequence in a run, and the rows of logits wanted of them.
@@ -39,6 +48,7 @@ class Engine {
                                               const EngineOptions& options);
 
   const GgufFile& file() const { return *file_; }
+  const Metadata& metadata() const { return metadata_ ? *metadata_ : file_->metadata(); }
   const LanguageModel& model() const { return model_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   Device& device() { return *device_; }
@@ -71,6 +81,7 @@ class Engine {
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 
   std::shared_ptr<GgufFile> file_;
+  std::optional<Metadata> metadata_;  // with overrides; else the file's
   std::unique_ptr<Tokenizer> tokenizer_;
   LanguageModel model_;
   std::unique_ptr<Device> device_;

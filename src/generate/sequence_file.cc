@@ -1,0 +1,146 @@
+// Layout, little-endian: magic, version u32, fingerprint u64, tokens u64, ids i32 each, bytes u64,
+// rows as KvStore::export_rows gives them, checksum u64 of everything before it.
+#include "generate/sequence_file.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "base/hash.h"
+#include "base/mapped_file.h"
+
+namespace quern {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "rows are stored in host order");
+
+constexpr char kMagic[8] = {'Q', 'U', 'E', 'R', 'N', 'K', 'V', '\0'};
+constexpr uint32_t kVersion = 1;
+
+template <class T>
+void put(std::vector<std::byte>& out, const T& value) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  out.insert(out.end(), bytes, bytes + sizeof(T));
+}
+
+// Reads the parts of a file in order, never past its end.
+class Cursor {
+ public:
+  Cursor(std::span<const std::byte> bytes, std::string path)
+      : bytes_(bytes), path_(std::move(path)) {}
+
+  template <class T>
+  Result<T> get() {
+    QUERN_ASSIGN_OR_RETURN(const auto part, take(sizeof(T)));
+    T value;
+    std::memcpy(&value, part.data(), sizeof(T));
+    return value;
+  }
+  Result<std::span<const std::byte>> take(uint64_t size) {
+    if (size > bytes_.size() - at_) {
+      return fail::data_loss("File '{}' ends inside a part of {} bytes at offset {}.", path_, size,
+                             at_);
+    }
+    const auto part = bytes_.subspan(at_, size);
+    at_ += size;
+    return part;
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::string path_;
+  size_t at_ = 0;
+};
+
+uint64_t hash_of(std::span<const std::byte> bytes) {
+  return Hasher().bytes(bytes.data(), bytes.size()).digest();
+}
+
+Result<void> check_file(std::span<const std::byte> bytes, const std::string& path) {
+  if (bytes.size() < sizeof(kMagic) + 8 || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+    return fail::data_loss("File '{}' is no saved sequence.", path);
+  }
+  uint64_t checksum = 0;
+  std::memcpy(&checksum, bytes.data() + bytes.size() - 8, 8);
+  if (checksum != hash_of(bytes.first(bytes.size() - 8))) {
+    return fail::data_loss("File '{}' is damaged: its checksum does not fit.", path);
+  }
+  return {};
+}
+
+}  // namespace
+
+uint64_t model_fingerprint(const Engine& engine) {
+  Hasher hasher;
+  hasher.number(semantic_hash(engine.model().graph));
+  for (const WeightInfo& info : engine.file().list()) {
+    hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
+    const auto tensor = engine.file().weight(info.name);
+    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
+    if (!bytes) continue;
+    // 64 bytes of every 4 KiB see any retraining without reading the whole file.
+    for (size_t at = 0; at < bytes->size(); at += 4096) {
+      hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
+    }
+  }
+  return hasher.digest();
+}
+
+Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> tokens,
+                           const std::string& path) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
+  if (length != static_cast<int64_t>(tokens.size())) {
+    return fail::invalid("{} tokens do not stand for a sequence of {} rows.", tokens.size(),
+                         length);
+  }
+  QUERN_ASSIGN_OR_RETURN(const auto rows, engine.kv().export_rows(sequence));
+  std::vector<std::byte> out;
+  for (const char c : kMagic) out.push_back(static_cast<std::byte>(c));
+  put(out, kVersion);
+  put(out, model_fingerprint(engine));
+  put(out, static_cast<uint64_t>(tokens.size()));
+  for (const int32_t token : tokens) put(out, token);
+  put(out, static_cast<uint64_t>(rows.size()));
+  out.insert(out.end(), rows.begin(), rows.end());
+  put(out, hash_of(out));
+  QUERN_ASSIGN_OR_RETURN(auto file, AtomicFile::create(path));
+  QUERN_TRY(file.write(out));
+  return file.commit();
+}
+
+Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
+  QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
+  QUERN_TRY(check_file(file->bytes(), path));
+  Cursor cursor(file->bytes(), path);
+  QUERN_TRY(cursor.take(sizeof(kMagic)));
+  QUERN_ASSIGN_OR_RETURN(const auto version, cursor.get<uint32_t>());
+  if (version != kVersion) {
+    return fail::unimplemented("File '{}' has version {}; this build reads version {}.", path,
+                               version, kVersion);
+  }
+  QUERN_ASSIGN_OR_RETURN(const auto fingerprint, cursor.get<uint64_t>());
+  if (fingerprint != model_fingerprint(engine)) {
+    return fail::invalid(
+        "File '{}' belongs to another model, or to other cache or activation "
+        "types of this one.",
+        path);
+  }
+  LoadedSequence loaded;
+  QUERN_ASSIGN_OR_RETURN(const auto count, cursor.get<uint64_t>());
+  if (count > static_cast<uint64_t>(engine.context_length())) {
+    return fail::out_of_range("File '{}' holds {} tokens; the context has {}.", path, count,
+                              engine.context_length());
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    QUERN_ASSIGN_OR_RETURN(const auto token, cursor.get<int32_t>());
+    loaded.tokens.push_back(token);
+  }
+  QUERN_ASSIGN_OR_RETURN(const auto size, cursor.get<uint64_t>());
+  QUERN_ASSIGN_OR_RETURN(const auto rows, cursor.take(size));
+  QUERN_ASSIGN_OR_RETURN(loaded.sequence,
+                         engine.kv().import_rows(static_cast<int64_t>(count), rows));
+  return loaded;
+}
+
+}  // namespace quern

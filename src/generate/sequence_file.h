@@ -1,0 +1,31 @@
+// Sequences of the key-value cache in files.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "generate/engine.h"
+
+namespace quern {
+
+// Names the model that cached rows belong to: its graph (operations, attributes, cache types) and
+// its weights (names, types, shapes, and bytes sampled from each).
+uint64_t model_fingerprint(const Engine& engine);
+
+// Writes the sequence with the tokens it stands for. The file replaces an older one only when it
+// is whole. Errors: kInvalidArgument when the token count is not the sequence's length.
+Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> tokens,
+                           const std::string& path);
+
+struct LoadedSequence {
+  int32_t sequence = 0;
+  std::vector<int32_t> tokens;
+};
+
+// A new sequence with the rows of the file. Errors: kDataLoss (damaged), kInvalidArgument (made by
+// another model or with other cache types), kOutOfRange (longer than the context).
+Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path);
+
+}  // namespace quern
