@@ -6,7 +6,7 @@
 
 namespace quern::cli {
 
-void EngineFlags::add_to(CLI::App& command) {
+void EngineFlags::add_to(CLI::App& command, bool has_context_option) {
   command.add_option("MODEL", model, "GGUF file")->required();
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
       ->capture_default_str();
@@ -25,16 +25,18 @@ void EngineFlags::add_to(CLI::App& command) {
                   "parameters, int8 from there up")
       ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
       ->capture_default_str();
-  add_context_options(command);
+  add_context_options(command, has_context_option);
 }
 
-void EngineFlags::add_context_options(CLI::App& command) {
+void EngineFlags::add_context_options(CLI::App& command, bool has_context_option) {
   const auto types = CLI::IsMember({"f32", "f16", "bf16", "q8_0", "q4_0"});
-  command
-      .add_option("--context", context,
-                  "Most tokens of a sequence; 0: what the model was trained for")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
-      ->group("Context");
+  if (has_context_option) {
+    command
+        .add_option("--context", context,
+                    "Most tokens of a sequence; 0: what the model was trained for")
+        ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
+        ->group("Context");
+  }
   command.add_option("--cache-type-k", key_type, "Type of cached keys")
       ->check(types)
       ->capture_default_str()

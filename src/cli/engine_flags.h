@@ -28,12 +28,13 @@ struct EngineFlags {
 
   // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their
   // own, the options of the context.
-  void add_to(CLI::App& command);
+  // A command whose --context means something else leaves it out.
+  void add_to(CLI::App& command, bool has_context_option = true);
   // Loads the model with a progress bar on stderr where that is a terminal.
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;
 
  private:
-  void add_context_options(CLI::App& command);
+  void add_context_options(CLI::App& command, bool has_context_option);
   std::vector<MetadataOverride> overrides() const;
 };
 

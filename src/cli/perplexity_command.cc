@@ -53,7 +53,7 @@ Result<void> perplexity(const PerplexityFlags& flags) {
 
 void set_up_perplexity(CLI::App& command, Action& action) {
   auto flags = std::make_shared<PerplexityFlags>();
-  flags->engine.add_to(command);
+  flags->engine.add_to(command, false);
   command.add_option("--file", flags->file, "Text to predict")->required();
   command.add_option("--context", flags->context, "Tokens of a chunk")->capture_default_str();
   command.add_flag("--json", flags->is_json, "Result as JSON");
