@@ -20,11 +20,13 @@ double seconds_since(Clock::time_point start) {
 // Sampled tokens on their way to text: end tokens, stop strings, the caller's sink.
 class Output {
  public:
-  Output(Engine& engine, const GenerateOptions& options, const TextSink& sink, Generation& result)
+  // After a control token the text begins anew; after text it goes on, with its space.
+  Output(Engine& engine, int32_t last_prompt_token, const GenerateOptions& options,
+         const TextSink& sink, Generation& result)
       : tokenizer_(engine.tokenizer()),
         sink_(sink),
         result_(result),
-        decoder_(tokenizer_),
+        decoder_(tokenizer_, {.strip_space_prefix = tokenizer_.is_special(last_prompt_token)}),
         stops_(options.stops) {}
 
   // False when the generation has ended.
@@ -90,7 +92,7 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
   QUERN_TRY(check_sampler_options(options.sampler));
   Generation result;
   Sampler sampler(options.sampler);
-  Output output(engine, options, sink, result);
+  Output output(engine, prompt.back(), options, sink, result);
   auto start = Clock::now();
   QUERN_ASSIGN_OR_RETURN(
       Tensor logits,
