@@ -143,8 +143,8 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
                          generate(*engine, sequence, ids, flags.generate, sink));
   if (flags.is_json) {
     print_json(*engine, flags, ids, result);
-  } else {
-    fmt::print("\n");
+  } else if (::isatty(STDOUT_FILENO) == 1) {
+    fmt::print("\n");  // a pipe or file gets the text and nothing else
   }
   if (!flags.is_quiet) print_timings(*engine, flags, ids.size(), result);
   return {};
