@@ -21,5 +21,51 @@ QUERN_INLINE VecF32 widen_f16(const uint16_t* p) {
   return (VecF32)_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
+// Products of 16-bit pairs, added: one 32-bit lane for each pair.
+QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
+  return (VecI32)_mm256_madd_epi16((__m256i)a, (__m256i)b);
+}
+// Products of unsigned and signed bytes, added by pairs with saturation at 16 bits.
+QUERN_INLINE VecI16 multiply_bytes(VecU8 a, VecI8 b) {
+  return (VecI16)_mm256_maddubs_epi16((__m256i)a, (__m256i)b);
+}
+
+// Table entry for each code below 16.
+QUERN_INLINE VecI8 look_up(const int8_t* table, VecU8 codes) {
+  const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+  return (VecI8)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(entries), (__m256i)codes);
+}
+
+}  // namespace
+}  // namespace quern::cpu
+
+#include "backends/cpu/kernels/quad_sum_maddubs-inl.h"
+
+namespace quern::cpu {
+namespace {
+
+// One plane: weights stay signed and give their sign to the activations, which are at least -127.
+// The low plane of two reaches -128, so there weights are split into nibbles.
+template <int kPlanes>
+constexpr int kFullOffset = kPlanes == 1 ? 0 : 128;
+
+template <int kQuads>
+struct SignedQuadSum {
+  VecI32 sum;
+
+  QUERN_INLINE void start(VecI32 value) { sum = value; }
+  QUERN_INLINE void add(int /*q*/, VecU8 weights, VecI8 activations) {
+    const __m256i w = (__m256i)weights;
+    const VecI8 a = (VecI8)_mm256_sign_epi8((__m256i)activations, w);
+    sum += multiply_pairs(multiply_bytes((VecU8)_mm256_abs_epi8(w), a), VecI16{} + 1);
+  }
+  QUERN_INLINE VecI32 total() const { return sum; }
+};
+
+template <int kQuads>
+struct QuadSum<255, 1, kQuads> : SignedQuadSum<kQuads> {};
+template <int kQuads>
+struct QuadSum<255, 2, kQuads> : NibbleQuadSum<kQuads> {};
+
 }  // namespace
 }  // namespace quern::cpu

@@ -13,3 +13,13 @@ constexpr int kVectorBytes = 64;
 }  // namespace quern::cpu
 
 #include "backends/cpu/kernels/isa_avx512_vectors.h"
+#include "backends/cpu/kernels/quad_sum_maddubs-inl.h"
+
+namespace quern::cpu {
+namespace {
+
+template <int kPlanes, int kQuads>
+struct QuadSum<255, kPlanes, kQuads> : NibbleQuadSum<kQuads> {};
+
+}  // namespace
+}  // namespace quern::cpu

@@ -11,6 +11,7 @@ KernelTable make_kernel_table() {
           .attention = attention_kernels<kIsa>(),
           .linear = linear_kernels<kIsa>(),
           .norm = norm_kernels<kIsa>(),
+          .quantize = quantize_kernels<kIsa>(),
           .softmax = softmax_kernels<kIsa>()};
 }
 

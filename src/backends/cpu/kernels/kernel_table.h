@@ -8,6 +8,7 @@
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
 #include "backends/cpu/kernels/norm_kernels.h"
+#include "backends/cpu/kernels/quantize_kernels.h"
 #include "backends/cpu/kernels/softmax_kernels.h"
 
 namespace quern::cpu {
@@ -19,6 +20,7 @@ struct KernelTable {
   AttentionKernels attention;
   LinearKernels linear;
   NormKernels norm;
+  QuantizeKernels quantize;
   SoftmaxKernels softmax;
 };
 

@@ -7,8 +7,8 @@
 // such a function, perhaps one with instructions that the machine does not have.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include <cstddef>
+#include <cstdint>
 
 #define QUERN_INLINE inline __attribute__((always_inline))
 
@@ -33,8 +33,21 @@ typedef uint64_t VecU64 __attribute__((vector_size(kLanes64 * 8)));
 // kLanes narrow elements, what one vector of 32-bit lanes widens from.
 typedef uint16_t VecU16Half __attribute__((vector_size(kLanes * 2)));
 typedef int16_t VecI16Half __attribute__((vector_size(kLanes * 2)));
+typedef uint8_t VecU8Half __attribute__((vector_size(kLanes * 2)));
 typedef int8_t VecI8Quarter __attribute__((vector_size(kLanes)));
 typedef uint8_t VecU8Quarter __attribute__((vector_size(kLanes)));
+
+// std::conditional_t without its header.
+template <bool kFirst, class A, class B>
+struct ConditionalTypeOf {
+  using Type = A;
+};
+template <class A, class B>
+struct ConditionalTypeOf<false, A, B> {
+  using Type = B;
+};
+template <bool kFirst, class A, class B>
+using ConditionalType = typename ConditionalTypeOf<kFirst, A, B>::Type;
 
 // Unaligned.
 template <class Vec>
@@ -73,6 +86,13 @@ QUERN_INLINE VecI32 splat(int32_t x) {
 }
 QUERN_INLINE VecU32 splat(uint32_t x) {
   return x - VecU32{};
+}
+
+// Every 32-bit lane holds the four bytes at p.
+QUERN_INLINE VecI32 splat_i32(const void* p) {
+  int32_t bits;
+  __builtin_memcpy(&bits, p, sizeof(bits));
+  return splat(bits);
 }
 
 // The same bits under another type.

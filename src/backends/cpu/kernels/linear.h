@@ -1,0 +1,54 @@
+// y = x W^T with a packed weight, and products of two float matrices.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernels/activation_layout.h"
+#include "backends/cpu/kernels/packed_weight.h"
+
+namespace quern::cpu {
+
+// One call of a product: y = (x W^T) * scale + bias, each rounded; the bits are those of
+// `projection.linear`, for any number of tokens and threads.
+struct LinearCall {
+  const PackedWeight* weight = nullptr;
+  int64_t num_tokens = 0;
+  // Float rows [num_tokens, columns]: float for kF32, double for kF64.
+  const void* x = nullptr;
+  // Packed activations for kInt8 and kInt16, in the layout
+  // make_activation_layout(num_tokens, columns, weight->activation_block(), 8 or 16).
+  const std::byte* packed_x = nullptr;
+  const void* bias = nullptr;    // [rows] float, double for kF64; or null
+  double scale = 1.0;            // 1 leaves the step out
+  void* y = nullptr;             // [num_tokens, rows] float, double for kF64
+  std::byte* scratch = nullptr;  // linear_scratch_bytes(...) bytes, aligned to 64
+};
+
+int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
+                             int64_t num_tokens, int num_threads);
+void linear(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool);
+
+// c [m, n] = a [m, k] b [k, n], all row-major, folded blocked(256). T: float or double.
+template <class T>
+struct MatmulCall {
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+  const T* a = nullptr;
+  const T* b = nullptr;
+  T* c = nullptr;
+  std::byte* scratch = nullptr;  // matmul_scratch_bytes<T>(...) bytes, aligned to 64
+};
+
+template <class T>
+int64_t matmul_scratch_bytes(const KernelTable& kernels, int64_t m, int64_t k, int64_t n);
+template <class T>
+void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& pool);
+
+extern template int64_t matmul_scratch_bytes<float>(const KernelTable&, int64_t, int64_t, int64_t);
+extern template int64_t matmul_scratch_bytes<double>(const KernelTable&, int64_t, int64_t, int64_t);
+extern template void matmul<float>(const MatmulCall<float>&, const KernelTable&, ThreadPool&);
+extern template void matmul<double>(const MatmulCall<double>&, const KernelTable&, ThreadPool&);
+
+}  // namespace quern::cpu

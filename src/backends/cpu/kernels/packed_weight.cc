@@ -1,0 +1,180 @@
+// Packs weights panel by panel.
+#include "backends/cpu/kernels/packed_weight.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "backends/cpu/kernels/block_packing.h"
+#include "base/checked_math.h"
+#include "base/fail.h"
+#include "tensor/convert.h"
+
+namespace quern::cpu {
+
+// Fills a PackedWeight in steps: form, memory, panels.
+class WeightPacker {
+ public:
+  WeightPacker(const Tensor& weight, ActivationKind activations, const LinearKernels& kernels)
+      : weight_(weight), kernels_(kernels), format_(find_block_format(weight.dtype())) {
+    packed_.dtype_ = weight.dtype();
+    packed_.activations_ = activations;
+  }
+
+  Result<PackedWeight> pack(ThreadPool& pool) {
+    QUERN_TRY(choose_form());
+    QUERN_TRY(allocate());
+    QUERN_ASSIGN_OR_RETURN(const auto source, weight_.host_view());
+    QUERN_ASSIGN_OR_RETURN(const auto target, packed_.buffer_.mutable_host_view());
+    packed_.panels_ = target.data();
+    pool.run(packed_.num_panels(), [&](int64_t panel, int) {
+      std::byte* out = target.data() + panel * packed_.panel_bytes_;
+      if (packed_.form_ == PackedWeight::Form::kBlocks) {
+        pack_block_panel(source.data(), panel, out);
+      } else {
+        pack_float_panel(source.data(), panel, out);
+      }
+    });
+    return std::move(packed_);
+  }
+
+ private:
+  using Form = PackedWeight::Form;
+
+  Result<void> choose_form() {
+    const std::string_view name = dtype_name(packed_.dtype_);
+    if (weight_.shape().rank() != 2) {
+      return fail::invalid("A weight has rank {}; a product needs [rows, columns].",
+                           weight_.shape().rank());
+    }
+    packed_.rows_ = weight_.shape()[0];
+    packed_.columns_ = weight_.shape()[1];
+    if (format_ != nullptr) return choose_block_form();
+    if (!is_float(packed_.dtype_)) {
+      return fail::invalid("A weight of type {} cannot be multiplied.", name);
+    }
+    const bool wants_f64 = packed_.activations_ == ActivationKind::kF64;
+    if (packed_.activations_ != ActivationKind::kF32 && !wants_f64) {
+      return fail::invalid("A weight of type {} does not take quantised activations.", name);
+    }
+    if (wants_f64 || packed_.dtype_ == DType::kF64) {
+      if (!wants_f64) return fail::invalid("A weight of type f64 needs f64 activations.");
+      packed_.form_ = Form::kF64;
+    } else if (packed_.dtype_ == DType::kF32) {
+      packed_.form_ = Form::kF32;
+    } else if (packed_.dtype_ == DType::kBF16) {
+      packed_.form_ = Form::kBF16;
+    } else {
+      packed_.form_ = Form::kF16;  // holds both kinds of f8 exactly
+    }
+    packed_.panel_rows_ =
+        packed_.form_ == Form::kF64 ? kernels_.double_panel_rows : kernels_.float_panel_rows;
+    return {};
+  }
+
+  Result<void> choose_block_form() {
+    if (packed_.activations_ == ActivationKind::kF64) {
+      return fail::invalid("A weight of type {} does not take f64 activations.",
+                           dtype_name(packed_.dtype_));
+    }
+    packed_.form_ = Form::kBlocks;
+    packed_.scheme_ = scheme_of(*format_);
+    packed_.activation_block_ = format_->activation_block;
+    packed_.panel_rows_ = kernels_.num_lanes;
+    return {};
+  }
+
+  int element_bytes() const {
+    return packed_.form_ == Form::kF64 ? 8 : (packed_.form_ == Form::kF32 ? 4 : 2);
+  }
+
+  Result<void> allocate() {
+    const bool is_blocks = packed_.form_ == Form::kBlocks;
+    const WeightScheme& s = scheme(packed_.scheme_);
+    const auto panel_bytes =
+        is_blocks ? checked_multiply(packed_.columns_ / s.record_size(),
+                                     s.record_bytes(packed_.panel_rows_))
+                  : checked_multiply(packed_.columns_, element_bytes() * packed_.panel_rows_);
+    const auto bytes =
+        panel_bytes ? checked_multiply(*panel_bytes, packed_.num_panels()) : std::nullopt;
+    if (!bytes || *bytes >= int64_t{1} << 62) {
+      return fail::exhausted("A packed weight of shape {} has 2^62 bytes or more.",
+                             weight_.shape().to_string());
+    }
+    packed_.panel_bytes_ = *panel_bytes;
+    QUERN_ASSIGN_OR_RETURN(packed_.buffer_, Buffer::allocate_host(*bytes));
+    return {};
+  }
+
+  int rows_in(int64_t panel) const {
+    const int64_t first = panel * packed_.panel_rows_;
+    return static_cast<int>(std::min<int64_t>(packed_.panel_rows_, packed_.rows_ - first));
+  }
+
+  int64_t row_bytes() const {
+    const DTypeInfo& info = dtype_info(packed_.dtype_);
+    return packed_.columns_ / info.block_size * info.block_bytes;
+  }
+
+  void pack_block_panel(const std::byte* source, int64_t panel, std::byte* out) const {
+    const int planes = packed_.activations_ == ActivationKind::kInt16 ? 2 : 1;
+    const PanelSource rows{*format_, source + panel * packed_.panel_rows_ * row_bytes(),
+                           row_bytes(), rows_in(panel), packed_.columns_};
+    pack_panel(rows, scheme(packed_.scheme_), packed_.panel_rows_, kernels_.full_offset[planes - 1],
+               out);
+  }
+
+  void pack_float_panel(const std::byte* source, int64_t panel, std::byte* out) const {
+    std::vector<std::byte> row(static_cast<size_t>(packed_.columns_ * element_bytes()));
+    for (int lane = 0; lane < rows_in(panel); ++lane) {
+      const std::byte* from = source + (panel * packed_.panel_rows_ + lane) * row_bytes();
+      from = convert_row(from, row.data());
+      switch (element_bytes()) {
+        case 8:
+          scatter<8>(from, lane, out);
+          break;
+        case 4:
+          scatter<4>(from, lane, out);
+          break;
+        default:
+          scatter<2>(from, lane, out);
+      }
+    }
+  }
+
+  // The row in the type of the panels; `row` is room for it.
+  const std::byte* convert_row(const std::byte* from, std::byte* row) const {
+    const bool is_f8 = packed_.dtype_ == DType::kF8E4M3 || packed_.dtype_ == DType::kF8E5M2;
+    const bool widens_to_f64 = packed_.form_ == Form::kF64 && packed_.dtype_ != DType::kF64;
+    if (!is_f8 && !widens_to_f64) return from;
+    std::vector<float> floats(static_cast<size_t>(packed_.columns_));
+    widen_row(packed_.dtype_, from, floats.data(), packed_.columns_);
+    if (widens_to_f64) {
+      std::copy(floats.begin(), floats.end(), reinterpret_cast<double*>(row));
+    } else {
+      narrow_row(DType::kF16, floats.data(), row, packed_.columns_);
+    }
+    return row;
+  }
+
+  template <int kBytes>
+  void scatter(const std::byte* from, int lane, std::byte* out) const {
+    const int64_t step = int64_t{kBytes} * packed_.panel_rows_;
+    out += lane * kBytes;
+    for (int64_t k = 0; k < packed_.columns_; ++k) {
+      std::memcpy(out + k * step, from + k * kBytes, kBytes);
+    }
+  }
+
+  const Tensor& weight_;
+  const LinearKernels& kernels_;
+  const BlockFormat* format_;
+  PackedWeight packed_;
+};
+
+Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
+                                 const KernelTable& kernels, ThreadPool& pool) {
+  return WeightPacker(weight, activations, kernels.linear).pack(pool);
+}
+
+}  // namespace quern::cpu

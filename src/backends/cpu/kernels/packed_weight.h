@@ -1,0 +1,65 @@
+// A weight in the private layout of the product kernels of one level.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/kernel_table.h"
+#include "base/thread_pool.h"
+#include "quern/tensor.h"
+
+namespace quern::cpu {
+
+// What a weight is multiplied with; packing depends on it.
+enum class ActivationKind : uint8_t {
+  kF32,
+  kF64,    // f64 weights only
+  kInt8,   // block-quantised weights only
+  kInt16,  // the same
+};
+
+// Rows W [rows, columns] of y = x W^T, in panels. Immutable; copies share memory.
+class PackedWeight {
+ public:
+  // How the panels hold the numbers.
+  enum class Form : uint8_t { kBlocks, kF32, kF16, kBF16, kF64 };
+
+  PackedWeight() = default;
+
+  DType dtype() const { return dtype_; }  // of the source
+  ActivationKind activations() const { return activations_; }
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  // Block of `quant.dynamic` that integer activations must have: 32 or 256.
+  int activation_block() const { return activation_block_; }
+  int64_t size_bytes() const { return buffer_.size_bytes(); }
+
+  Form form() const { return form_; }
+  SchemeId scheme_id() const { return scheme_; }  // for kBlocks
+  // Output rows of a panel, and its bytes.
+  int panel_rows() const { return panel_rows_; }
+  int64_t panel_bytes() const { return panel_bytes_; }
+  int64_t num_panels() const { return (rows_ + panel_rows_ - 1) / panel_rows_; }
+  const std::byte* panels() const { return panels_; }
+
+ private:
+  friend class WeightPacker;
+  DType dtype_ = DType::kF32;
+  ActivationKind activations_ = ActivationKind::kF32;
+  Form form_ = Form::kF32;
+  SchemeId scheme_ = SchemeId::kQ8;
+  int64_t rows_ = 0;
+  int64_t columns_ = 0;
+  int activation_block_ = 0;
+  int panel_rows_ = 1;
+  int64_t panel_bytes_ = 0;
+  const std::byte* panels_ = nullptr;
+  Buffer buffer_;
+};
+
+// Packs `weight` [rows, columns], a float or block-quantised host tensor, in parallel.
+// Errors: kInvalidArgument for another rank, dtype or a kind that the dtype does not allow;
+// kResourceExhausted.
+Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
+                                 const KernelTable& kernels, ThreadPool& pool);
+
+}  // namespace quern::cpu

@@ -1,0 +1,55 @@
+// Sizes of chunks.
+#include "backends/cpu/kernels/product_split.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+
+namespace quern::cpu {
+namespace {
+
+// Activations of a token block: half of a second-level cache of 512 KB (Zen 2 and 3; later
+// processors have more).
+constexpr int64_t kTokenBlockBytes = int64_t{256} << 10;
+// A chunk is worth this many bytes of weights or vector multiplications: about 3 us each, ten
+// times what claiming a chunk costs with contention.
+constexpr int64_t kChunkBytes = int64_t{48} << 10;
+constexpr int64_t kChunkProducts = 12000;
+// Enough chunks for a thread that is slowed down by others to leave work to the rest.
+constexpr int64_t kChunksPerThread = 8;
+
+}  // namespace
+
+ProductSplit::ProductSplit(const ProductSize& size, int num_threads)
+    : num_panels_(size.num_panels), num_tokens_(size.num_tokens) {
+  if (size.num_panels == 0 || size.num_tokens == 0) return;
+  const int64_t fitting = kTokenBlockBytes / std::max<int64_t>(1, size.bytes_per_token);
+  const int64_t tiles = std::max<int64_t>(1, fitting / size.tile);
+  // Blocks of equal numbers of tiles.
+  const int64_t all_tiles = ceil_divide(size.num_tokens, size.tile);
+  num_token_blocks_ = ceil_divide(all_tiles, tiles);
+  tokens_per_block_ = ceil_divide(all_tiles, num_token_blocks_) * size.tile;
+  num_token_blocks_ = ceil_divide(size.num_tokens, tokens_per_block_);
+
+  const int64_t tokens = std::min(tokens_per_block_, size.num_tokens);
+  const int64_t by_bytes = ceil_divide(kChunkBytes, std::max<int64_t>(1, size.bytes_per_panel));
+  const int64_t by_products =
+      ceil_divide(kChunkProducts, std::max<int64_t>(1, size.products_per_panel * tokens));
+  const int64_t least = std::max<int64_t>(1, std::min(by_bytes, by_products));
+  const int64_t wanted =
+      num_threads == 1 ? 1 : ceil_divide(kChunksPerThread * num_threads, num_token_blocks_);
+  num_panel_blocks_ = std::clamp<int64_t>(size.num_panels / least, 1, wanted);
+}
+
+ProductRange ProductSplit::chunk(int64_t index) const {
+  const int64_t block = index / num_panel_blocks_;
+  const int64_t part = index % num_panel_blocks_;
+  return {
+      .panel_begin = num_panels_ * part / num_panel_blocks_,
+      .panel_end = num_panels_ * (part + 1) / num_panel_blocks_,
+      .token_begin = block * tokens_per_block_,
+      .token_end = std::min(num_tokens_, (block + 1) * tokens_per_block_),
+  };
+}
+
+}  // namespace quern::cpu

@@ -1,0 +1,25 @@
+// Products with weights of 256 elements with integer sub-scales; compiled once per level.
+#include QUERN_ISA_HEADER
+
+#include "backends/cpu/kernels/block_product-inl.h"
+#include "backends/cpu/kernels/dequantize_panel-inl.h"
+
+namespace quern::cpu {
+namespace {
+
+constexpr int kFirst = static_cast<int>(SchemeId::kSuperQ4Min);
+constexpr int kLast = static_cast<int>(SchemeId::kSuperQ8By32);
+
+}  // namespace
+
+template <>
+void add_super_products<kThisIsa>(LinearKernels& kernels) {
+  unroll<kLast - kFirst + 1>([&](auto i) {
+    constexpr auto kId = static_cast<SchemeId>(kFirst + int(decltype(i){}));
+    kernels.block_products[0][kFirst + i] = block_product<kId, 1>;
+    kernels.block_products[1][kFirst + i] = block_product<kId, 2>;
+    kernels.dequantize_panel[kFirst + i] = dequantize_panel<kId>;
+  });
+}
+
+}  // namespace quern::cpu
