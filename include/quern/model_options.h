@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "quern/dtype.h"
 
 namespace quern {
+
+struct Adapter;
 
 // How activations enter products with block-quantised weights (quant.dynamic of the architecture).
 enum class Activations : uint8_t {
@@ -25,6 +29,8 @@ struct ModelOptions {
   DType value_type = DType::kF32;
   // Keeps keys before their rotation too, so that spans of a sequence can be evicted.
   bool is_evictable = false;
+  // Low-rank adapters that are added to the model's products.
+  std::vector<std::shared_ptr<const Adapter>> adapters;
 };
 
 }  // namespace quern

@@ -1,6 +1,8 @@
 // Flags to engine options.
 #include "cli/engine_flags.h"
 
+#include <charconv>
+
 #include "base/fail.h"
 #include "cli/progress_bar.h"
 
@@ -25,7 +27,29 @@ void EngineFlags::add_to(CLI::App& command, bool has_context_option) {
                   "parameters, int8 from there up")
       ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
       ->capture_default_str();
+  command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   add_context_options(command, has_context_option);
+}
+
+Result<std::vector<AdapterFile>> EngineFlags::adapter_files() const {
+  std::vector<AdapterFile> files;
+  for (const std::string& text : adapters) {
+    const size_t equals = text.rfind('=');
+    AdapterFile file{text.substr(0, equals), 1.0};
+    if (equals != std::string::npos) {
+      const char* first = text.data() + equals + 1;
+      const char* last = text.data() + text.size();
+      const auto [end, code] = std::from_chars(first, last, file.scale);
+      if (code != std::errc{} || end != last) {
+        return fail::invalid("'{}' is not a scale in --lora {}.", std::string(first, last), text);
+      }
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
 }
 
 void EngineFlags::add_context_options(CLI::App& command, bool has_context_option) {
@@ -86,6 +110,7 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   options.model.value_type = *find_dtype(value_type);
   options.context_length = context;
   options.overrides = overrides();
+  QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   auto engine = Engine::open(model, options);

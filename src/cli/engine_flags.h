@@ -18,6 +18,7 @@ struct EngineFlags {
   std::string isa;
   std::string numerics = "strict";
   std::string activations = "auto";
+  std::vector<std::string> adapters;  // FILE or FILE=SCALE
   int64_t context = 0;
   std::string key_type = "f32";
   std::string value_type = "f32";
@@ -36,6 +37,7 @@ struct EngineFlags {
  private:
   void add_context_options(CLI::App& command, bool has_context_option);
   std::vector<MetadataOverride> overrides() const;
+  Result<std::vector<AdapterFile>> adapter_files() const;
 };
 
 }  // namespace quern::cli

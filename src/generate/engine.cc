@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "formats/model_metadata.h"
+#include "models/adapter.h"
 #include "text/vocabulary_reader.h"
 
 namespace quern {
@@ -58,6 +59,22 @@ std::optional<Metadata> with_overrides(const Metadata& metadata,
   return copy;
 }
 
+Result<std::vector<std::shared_ptr<const Adapter>>> open_adapters(
+    const std::vector<AdapterFile>& files, const Metadata& metadata) {
+  std::vector<std::shared_ptr<const Adapter>> adapters;
+  for (const AdapterFile& item : files) {
+    QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(item.path));
+    QUERN_ASSIGN_OR_RETURN(const auto architecture, metadata.text("general.architecture"));
+    auto adapter = make_adapter(file->metadata(), file, architecture, item.scale,
+                                fmt::format("lora.{}/", adapters.size()));
+    if (!adapter) {
+      return tl::unexpected(adapter.error().with_context(fmt::format("Adapter '{}'", item.path)));
+    }
+    adapters.push_back(std::move(*adapter));
+  }
+  return adapters;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
@@ -71,15 +88,18 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
     QUERN_TRY(check_model_metadata(metadata));
     QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(metadata));
     QUERN_ASSIGN_OR_RETURN(engine->tokenizer_, make_tokenizer(std::move(vocabulary)));
+    ModelOptions& model_options = engine->options_.model;
+    QUERN_ASSIGN_OR_RETURN(model_options.adapters, open_adapters(options.adapters, metadata));
     QUERN_ASSIGN_OR_RETURN(engine->model_,
-                           build_language_model(metadata, *engine->file_, options.model));
+                           build_language_model(metadata, *engine->file_, model_options));
+    const AdaptedWeights weights(*engine->file_, model_options.adapters);
     engine->backends_ = register_backends();
     QUERN_ASSIGN_OR_RETURN(engine->backend_, engine->backends_.find(options.device));
     QUERN_ASSIGN_OR_RETURN(engine->device_, engine->backend_->open(options.device_options));
     QUERN_ASSIGN_OR_RETURN(
         engine->executable_,
         compile_and_load(engine->model_.graph, *engine->backend_, *engine->device_,
-                         engine->file_.get(), options.compile, options.progress));
+                         &weights, options.compile, options.progress));
     const StateDecl* state = engine->model_.graph.find_state("kv");
     QUERN_ASSIGN_OR_RETURN(engine->kv_, engine->device_->make_kv_store(*state));
     return {};

@@ -22,6 +22,12 @@ struct MetadataOverride {
   MetadataValue value;
 };
 
+// A GGUF file of a low-rank adapter, and how much of it is added.
+struct AdapterFile {
+  std::string path;
+  double scale = 1;
+};
+
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
   DeviceOptions device_options;
@@ -29,6 +35,7 @@ struct EngineOptions {
   ModelOptions model;
   int64_t context_length = 0;  // limit of a sequence in tokens; 0: what the model was trained for
   std::vector<MetadataOverride> overrides;
+  std::vector<AdapterFile> adapters;
   Progress progress;  // of loading weights
 };
 

@@ -26,8 +26,9 @@ constexpr std::array<std::string_view, 5> kHarmlessKeys = {
 ModelBuilder::ModelBuilder(const Metadata& metadata, const WeightSource& weights,
                            const ModelOptions& options)
     : metadata_(metadata),
-      weights_(weights),
+      base_weights_(weights),
       options_(options),
+      weights_(weights, options.adapters),
       activations_(resolve_activations(options.activations, weights)),
       graph_(builtin_ops()) {}
 
@@ -97,7 +98,26 @@ ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int
   const ValueId bias = optional_weight(name + ".bias", Shape{out});
   if (graph_.has_error()) return kNoValue;
   const Activation a = activation_for(x, graph_.type(w)->dtype, name);
-  return graph_.add("projection.linear", {a.x, w, bias, a.scale}, {}, name);
+  const ValueId y = graph_.add("projection.linear", {a.x, w, bias, a.scale}, {}, name);
+  return options_.adapters.empty() ? y : adapt(y, x, name, in, out);
+}
+
+ValueId ModelBuilder::adapt(ValueId y, ValueId x, const std::string& name, int64_t in,
+                            int64_t out) {
+  for (const auto& adapter : options_.adapters) {
+    const std::string base = adapter->prefix + name + ".weight.lora_";
+    const auto a_info = weights_.info(base + "a");
+    if (!a_info || a_info->shape.rank() != 2) continue;
+    const int64_t rank = a_info->shape[0];
+    const ValueId a = weight(base + "a", Shape{rank, in});
+    const ValueId b = weight(base + "b", Shape{out, rank});
+    const ValueId low = graph_.add("projection.linear", {x, a}, {}, base + "low");      // [T, rank]
+    const ValueId high = graph_.add("projection.linear", {low, b}, {}, base + "high");  // [T, out]
+    const ValueId scaled =
+        graph_.add("math.scale", {high}, {{"factor", adapter->factor(rank)}}, base + "scaled");
+    y = graph_.add("math.add", {y, scaled}, {}, base + "added");
+  }
+  return y;
 }
 
 ValueId ModelBuilder::expert_linear(ValueId x, ValueId experts, const std::string& name,
@@ -281,7 +301,7 @@ Result<LanguageModel> ModelBuilder::finish(int64_t vocab_size, int64_t context_l
   model.vocab_size = vocab_size;
   model.context_length = context_length;
   model.long_context_threshold = long_context_threshold_;
-  model.num_parameters = count_parameters(weights_);
+  model.num_parameters = count_parameters(base_weights_);
   model.activations = activations_;
   return model;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/adapter.h"
 #include "models/decoder_config.h"
 #include "models/language_model.h"
 #include "models/rope_config.h"
@@ -94,6 +95,8 @@ class ModelBuilder {
   // x [T, heads, head_dim] rotated at the tokens' positions.
   ValueId rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
                const std::string& name);
+  // y plus what the adapters add to the product of x with "<name>.weight" [out, in].
+  ValueId adapt(ValueId y, ValueId x, const std::string& name, int64_t in, int64_t out);
   // The graph of LanguageModel::rotation.
   Result<Graph> build_rotation();
   ValueId rope_with(ValueId x, ValueId factors, const ModelInputs& inputs, const RopeConfig& config,
@@ -103,8 +106,9 @@ class ModelBuilder {
   Result<void> check_nothing_ignored() const;
 
   const Metadata& metadata_;
-  const WeightSource& weights_;
+  const WeightSource& base_weights_;
   ModelOptions options_;
+  AdaptedWeights weights_;
   Activations activations_;
   GraphBuilder graph_;
   std::set<std::string, std::less<>> used_weights_;

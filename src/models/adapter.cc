@@ -1,0 +1,63 @@
+// Adapters and the weights they bring.
+#include "models/adapter.h"
+
+#include "base/fail.h"
+
+namespace quern {
+
+Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
+                                                    std::shared_ptr<const WeightSource> weights,
+                                                    std::string_view architecture, double scale,
+                                                    std::string prefix) {
+  QUERN_ASSIGN_OR_RETURN(const std::string_view kind, metadata.text("general.type"));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view type, metadata.text_or("adapter.type", ""));
+  if (kind != "adapter" || type != "lora") {
+    return fail::invalid("The file is of type '{}' ('{}'); it must be an adapter of type 'lora'.",
+                         kind, type);
+  }
+  QUERN_ASSIGN_OR_RETURN(const std::string_view made_for, metadata.text("general.architecture"));
+  if (made_for != architecture) {
+    return fail::invalid("The adapter is for '{}'; the model is '{}'.", made_for, architecture);
+  }
+  auto adapter = std::make_shared<Adapter>();
+  QUERN_ASSIGN_OR_RETURN(adapter->alpha, metadata.number_or("adapter.lora.alpha", 0.0));
+  adapter->prefix = std::move(prefix);
+  adapter->weights = std::move(weights);
+  adapter->scale = scale;
+  return std::shared_ptr<const Adapter>(std::move(adapter));
+}
+
+const Adapter* AdaptedWeights::owner(std::string_view name) const {
+  for (const auto& adapter : adapters_) {
+    if (name.starts_with(adapter->prefix)) return adapter.get();
+  }
+  return nullptr;
+}
+
+std::vector<WeightInfo> AdaptedWeights::list() const {
+  std::vector<WeightInfo> all = base_.list();
+  for (const auto& adapter : adapters_) {
+    for (WeightInfo info : adapter->weights->list()) {
+      info.name = adapter->prefix + info.name;
+      all.push_back(std::move(info));
+    }
+  }
+  return all;
+}
+
+Result<WeightInfo> AdaptedWeights::info(std::string_view name) const {
+  const Adapter* adapter = owner(name);
+  if (adapter == nullptr) return base_.info(name);
+  QUERN_ASSIGN_OR_RETURN(WeightInfo info,
+                         adapter->weights->info(name.substr(adapter->prefix.size())));
+  info.name = std::string(name);
+  return info;
+}
+
+Result<Tensor> AdaptedWeights::weight(std::string_view name) const {
+  const Adapter* adapter = owner(name);
+  if (adapter == nullptr) return base_.weight(name);
+  return adapter->weights->weight(name.substr(adapter->prefix.size()));
+}
+
+}  // namespace quern

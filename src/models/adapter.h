@@ -1,0 +1,48 @@
+// Low-rank adapters (LoRA, arXiv:2106.09685) beside a model's weights.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/metadata.h"
+#include "quern/weight_source.h"
+
+namespace quern {
+
+// y = W x becomes y = W x + factor * B (A x), with A = "<weight>.lora_a" [rank, in] and
+// B = "<weight>.lora_b" [out, rank].
+struct Adapter {
+  std::string prefix;  // of the adapter's weights in the model's graph: "lora.0/"
+  std::shared_ptr<const WeightSource> weights;
+  double alpha = 0;  // factor = scale * alpha / rank; alpha 0: factor = scale
+  double scale = 1;
+
+  double factor(int64_t rank) const {
+    return alpha == 0 ? scale : scale * alpha / static_cast<double>(rank);
+  }
+};
+
+// Errors: the file is no LoRA adapter, or one for another architecture.
+Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
+                                                    std::shared_ptr<const WeightSource> weights,
+                                                    std::string_view architecture, double scale,
+                                                    std::string prefix);
+
+// The model's weights and, under their prefixes, those of its adapters.
+class AdaptedWeights final : public WeightSource {
+ public:
+  AdaptedWeights(const WeightSource& base, std::vector<std::shared_ptr<const Adapter>> adapters)
+      : base_(base), adapters_(std::move(adapters)) {}
+  std::vector<WeightInfo> list() const override;
+  Result<WeightInfo> info(std::string_view name) const override;
+  Result<Tensor> weight(std::string_view name) const override;
+
+ private:
+  const Adapter* owner(std::string_view name) const;  // null: the base
+  const WeightSource& base_;
+  std::vector<std::shared_ptr<const Adapter>> adapters_;
+};
+
+}  // namespace quern
