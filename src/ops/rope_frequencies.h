@@ -26,6 +26,7 @@ struct RopeSpec {
   double attn_factor = 1.0;           // multiplies cos and sin
   double beta_fast = 32.0;            // yarn: rotations over the original context that stay as
   double beta_slow = 1.0;             // they are, and that are fully interpolated
+  bool operator==(const RopeSpec&) const = default;
 };
 
 // From the attributes of that operation; n_rot = 0 means head_dim.

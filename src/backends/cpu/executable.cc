@@ -5,6 +5,7 @@
 #include <list>
 
 #include "backends/cpu/bound_plan.h"
+#include "backends/cpu/shared_tables.h"
 #include "backends/cpu/state_binding.h"
 #include "base/fail.h"
 #include "quern/op.h"
@@ -73,11 +74,12 @@ int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
 
 Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
   QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
+  SharedTables tables;
   int64_t total = 0;
   int64_t done = 0;
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
   for (const PlannedStep& step : plan_.steps) {
-    auto made = step.entry->make({graph_, step.node, *machine_, *loaded_});
+    auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables});
     if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));
     weight_bytes_ += (*made)->weight_bytes();
     steps_.push_back(std::move(*made));

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "backends/cpu/machine.h"
 #include "quern/graph.h"
@@ -45,16 +45,21 @@ class Step {
   virtual int64_t weight_bytes() const { return 0; }
 };
 
-// Tensors known when a graph is loaded: weights and constants.
-class LoadedValues;
+class LoadedValues;  // weights and constants, known when a graph is loaded
+class SharedTables;
 
 struct StepRequest {
   const Graph& graph;
   NodeId id;
   Machine& machine;
   const LoadedValues& loaded;
+  SharedTables& tables;
 
   const Node& node() const { return graph.node(id); }
+  // Of the operation that an alias stands for.
+  std::string_view op_id() const {
+    return node().op->alias_of.empty() ? node().op->id : node().op->alias_of;
+  }
   const Attributes& attributes() const { return node().attributes; }
   bool has_input(size_t port) const {
     return port < node().inputs.size() && node().inputs[port] != kNoValue;

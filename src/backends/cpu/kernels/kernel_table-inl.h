@@ -9,9 +9,11 @@ template <Isa kIsa>
 KernelTable make_kernel_table() {
   return {.isa = kIsa,
           .attention = attention_kernels<kIsa>(),
+          .elementwise = elementwise_kernels<kIsa>(),
           .linear = linear_kernels<kIsa>(),
           .norm = norm_kernels<kIsa>(),
           .quantize = quantize_kernels<kIsa>(),
+          .rope = rope_kernels<kIsa>(),
           .softmax = softmax_kernels<kIsa>()};
 }
 

@@ -5,10 +5,12 @@
 #include <span>
 
 #include "backends/cpu/kernels/attention_kernels.h"
+#include "backends/cpu/kernels/elementwise_kernels.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
 #include "backends/cpu/kernels/norm_kernels.h"
 #include "backends/cpu/kernels/quantize_kernels.h"
+#include "backends/cpu/kernels/rope_kernels.h"
 #include "backends/cpu/kernels/softmax_kernels.h"
 
 namespace quern::cpu {
@@ -18,9 +20,11 @@ namespace quern::cpu {
 struct KernelTable {
   Isa isa = Isa::kScalar;
   AttentionKernels attention;
+  ElementwiseKernels elementwise;
   LinearKernels linear;
   NormKernels norm;
   QuantizeKernels quantize;
+  RopeKernels rope;
   SoftmaxKernels softmax;
 };
 

@@ -12,10 +12,14 @@ MadeStep make_reference(const StepRequest& request);
 
 MadeStep make_argmax(const StepRequest& request);
 MadeStep make_attention_cached(const StepRequest& request);
+MadeStep make_binary(const StepRequest& request);
 MadeStep make_kv_append(const StepRequest& request);
 MadeStep make_layer_norm(const StepRequest& request);
 MadeStep make_log_softmax(const StepRequest& request);
+MadeStep make_packed_gate(const StepRequest& request);
 MadeStep make_rms_norm(const StepRequest& request);
+MadeStep make_rope_at(const StepRequest& request);
 MadeStep make_softmax(const StepRequest& request);
+MadeStep make_unary(const StepRequest& request);
 
 }  // namespace quern::cpu

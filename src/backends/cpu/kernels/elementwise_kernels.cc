@@ -1,0 +1,131 @@
+// Loops over the formulas of ops/activation-inl.h and plain arithmetic; compiled once per level.
+#include "backends/cpu/kernels/elementwise_kernels.h"
+
+#include QUERN_ISA_HEADER
+
+#include "backends/cpu/kernels/lanes-inl.h"
+#include "ops/activation-inl.h"
+
+namespace quern::cpu {
+namespace {
+
+// The vector of the formulas: a vector of one lane is a plain number to them.
+template <class V>
+struct FormulaLane {
+  using Type = V;
+};
+template <class V>
+requires(kLanesOf<V> == 1) struct FormulaLane<V> {
+  using Type = ElementOf<V>;
+};
+template <class T>
+using Lane = typename FormulaLane<VectorFor<T>>::Type;
+
+// The last elements go through a vector too, filled up with zeros.
+template <class T, class Formula>
+void run_unary(const T* x, T* y, int64_t n, T a, T b) {
+  using V = Lane<T>;
+  constexpr int kWidth = sizeof(V) / sizeof(T);
+  const V va = simd::splat<V>(a), vb = simd::splat<V>(b);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) store(y + i, Formula()(load<V>(x + i), va, vb));
+  if constexpr (kWidth > 1) {
+    if (i < n) store_partial(y + i, Formula()(load_partial<V>(x + i, n - i), va, vb), n - i);
+  }
+}
+
+template <class T, class Formula>
+void run_binary(const T* x, const T* y, T* z, int64_t n, T a) {
+  using V = Lane<T>;
+  constexpr int kWidth = sizeof(V) / sizeof(T);
+  const V va = simd::splat<V>(a);
+  int64_t i = 0;
+  for (; i + kWidth <= n; i += kWidth) {
+    store(z + i, Formula()(load<V>(x + i), load<V>(y + i), va));
+  }
+  if constexpr (kWidth > 1) {
+    if (i < n) {
+      const V vx = load_partial<V>(x + i, n - i), vy = load_partial<V>(y + i, n - i);
+      store_partial(z + i, Formula()(vx, vy, va), n - i);
+    }
+  }
+}
+
+template <class T>
+void add_unary(ElementwiseFunctions<T>& functions) {
+  const auto add = [&]<class Formula>(UnaryFunction f, Formula) {
+    functions.unary[static_cast<int>(f)] = run_unary<T, Formula>;
+  };
+  using enum UnaryFunction;
+  add(kAbs, [](auto x, auto, auto) { return simd::abs(x); });
+  add(kCelu, [](auto x, auto a, auto) { return simd::celu(x, a); });
+  add(kClamp, [](auto x, auto a, auto b) { return simd::clamp(x, a, b); });
+  add(kCos, [](auto x, auto, auto) { return simd::strict_cos(x); });
+  add(kElu, [](auto x, auto a, auto) { return simd::elu(x, a); });
+  add(kExp, [](auto x, auto, auto) { return simd::strict_exp(x); });
+  add(kExpm1, [](auto x, auto, auto) { return simd::strict_expm1(x); });
+  add(kGelu, [](auto x, auto, auto) { return simd::strict_gelu(x); });
+  add(kGeluTanh, [](auto x, auto, auto) { return simd::strict_gelu_tanh(x); });
+  add(kHardShrink, [](auto x, auto a, auto) { return simd::hard_shrink(x, a); });
+  add(kHardSigmoid, [](auto x, auto, auto) { return simd::hard_sigmoid(x); });
+  add(kHardSwish, [](auto x, auto, auto) { return simd::hard_swish(x); });
+  add(kLeakyRelu, [](auto x, auto a, auto) { return simd::leaky_relu(x, a); });
+  add(kLog, [](auto x, auto, auto) { return simd::strict_log(x); });
+  add(kLog1p, [](auto x, auto, auto) { return simd::strict_log1p(x); });
+  add(kLogSigmoid, [](auto x, auto, auto) { return simd::log_sigmoid(x); });
+  add(kMish, [](auto x, auto, auto) { return simd::mish(x); });
+  add(kNeg, [](auto x, auto, auto) { return -x; });
+  add(kQuickGelu, [](auto x, auto, auto) { return simd::quick_gelu(x); });
+  add(kRelu, [](auto x, auto, auto) { return simd::relu(x); });
+  add(kScale, [](auto x, auto a, auto) { return x * a; });
+  add(kSelu, [](auto x, auto, auto) { return simd::selu(x); });
+  add(kSigmoid, [](auto x, auto, auto) { return simd::strict_sigmoid(x); });
+  add(kSin, [](auto x, auto, auto) { return simd::strict_sin(x); });
+  add(kSnake, [](auto x, auto a, auto b) { return simd::snake(x, a, b); });
+  add(kSoftplus, [](auto x, auto, auto) { return simd::softplus(x); });
+  add(kSoftShrink, [](auto x, auto a, auto) { return simd::soft_shrink(x, a); });
+  add(kSoftsign, [](auto x, auto, auto) { return simd::softsign(x); });
+  add(kSqrt, [](auto x, auto, auto) { return simd::sqrt(x); });
+  add(kSwish, [](auto x, auto, auto) { return simd::swish(x); });
+  add(kTanh, [](auto x, auto, auto) { return simd::strict_tanh(x); });
+  add(kTanhShrink, [](auto x, auto, auto) { return simd::tanh_shrink(x); });
+  add(kThreshold, [](auto x, auto a, auto) { return simd::threshold(x, a); });
+}
+
+template <class T>
+void add_binary(ElementwiseFunctions<T>& functions) {
+  const auto add = [&]<class Formula>(BinaryFunction f, Formula) {
+    functions.binary[static_cast<int>(f)] = run_binary<T, Formula>;
+  };
+  using enum BinaryFunction;
+  add(kAdd, [](auto x, auto y, auto) { return x + y; });
+  add(kAxpy, [](auto x, auto y, auto a) { return y + a * x; });
+  add(kDiv, [](auto x, auto y, auto) { return x / y; });
+  add(kGeglu, [](auto x, auto y, auto) { return simd::geglu(x, y); });
+  add(kGegluTanh, [](auto x, auto y, auto) { return simd::geglu_tanh(x, y); });
+  add(kGlu, [](auto x, auto y, auto) { return simd::glu(x, y); });
+  add(kMax, [](auto x, auto y, auto) { return simd::max_of(x, y); });
+  add(kMin, [](auto x, auto y, auto) { return simd::min_of(x, y); });
+  add(kMul, [](auto x, auto y, auto) { return x * y; });
+  add(kReglu, [](auto x, auto y, auto) { return simd::reglu(x, y); });
+  add(kSiglu, [](auto x, auto y, auto) { return simd::siglu(x, y); });
+  add(kSub, [](auto x, auto y, auto) { return x - y; });
+  add(kSwiglu, [](auto x, auto y, auto) { return simd::swiglu(x, y); });
+}
+
+template <class T>
+ElementwiseFunctions<T> functions() {
+  ElementwiseFunctions<T> made;
+  add_unary(made);
+  add_binary(made);
+  return made;
+}
+
+}  // namespace
+
+template <>
+ElementwiseKernels elementwise_kernels<kThisIsa>() {
+  return {.f32 = functions<float>(), .f64 = functions<double>()};
+}
+
+}  // namespace quern::cpu
