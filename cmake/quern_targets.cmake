@@ -46,9 +46,16 @@ function(quern_add_layer name)
   set_property(GLOBAL APPEND PROPERTY QUERN_INSTALL_TARGETS quern_${name})
 endfunction()
 
-# Real models are too large for the repository; tests that find none here skip, saying so.
-set(QUERN_MODELS_DIR "${PROJECT_SOURCE_DIR}/../models" CACHE PATH
-    "Folder of model files for tests (SmolLM2-135M-Instruct.Q4_1.gguf, ...)")
+# Real models are too large for the repository; tests that find none skip, saying so. This is the
+# folder that scripts/fetch_model fills, found by the same rule.
+set(model_cache "$ENV{HOME}/.cache/quern")
+if(DEFINED ENV{XDG_CACHE_HOME})
+  set(model_cache "$ENV{XDG_CACHE_HOME}/quern")
+endif()
+if(DEFINED ENV{QUERN_CACHE})
+  set(model_cache "$ENV{QUERN_CACHE}")
+endif()
+set(QUERN_MODELS_DIR "${model_cache}" CACHE PATH "Folder of model files for tests")
 
 function(quern_add_test name)
   if(NOT QUERN_TESTS)

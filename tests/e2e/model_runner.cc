@@ -58,7 +58,7 @@ std::string suite_file(const std::string& name) {
 }
 
 std::string smollm2_file() {
-  return existing(std::string(QUERN_MODEL_CACHE) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
+  return existing(std::string(QUERN_MODELS_DIR) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
 }
 
 std::vector<std::string> isa_caps() {
