@@ -27,4 +27,27 @@ T blocked_sum(int64_t n, F&& term) {
   return blocked_sum_of<T>(n, kDotBlock, term);
 }
 
+// The same fold for terms that come one by one, as loops over several axes give them.
+template <class T>
+class BlockedFold {
+ public:
+  void add(T term) {
+    block_ = block_ + term;
+    skip();
+  }
+  // A term that is left out but keeps its place in the order.
+  void skip() {
+    if (++count_ < kDotBlock) return;
+    total_ = total_ + block_;
+    block_ = T(0);
+    count_ = 0;
+  }
+  T result() const { return count_ > 0 ? total_ + block_ : total_; }
+
+ private:
+  T total_ = T(0);
+  T block_ = T(0);
+  int64_t count_ = 0;
+};
+
 }  // namespace quern

@@ -75,5 +75,15 @@ TEST(Blocked, LongTermsFoldInBlocksToo) {
   EXPECT_TRUE(test::same_bits(blocked_sum<float>(1, [](int64_t) { return -0.0f; }), 0.0f));
 }
 
+TEST(BlockedFold, GivesTheBitsOfBlockedSum) {
+  for (const int64_t n : {0, 1, 255, 256, 257, 512, 700}) {
+    const auto term = [](int64_t k) { return float(k % 37 - 18) * 0.3711f; };
+    BlockedFold<float> fold;
+    for (int64_t k = 0; k < n; ++k) k % 5 == 3 ? fold.skip() : fold.add(term(k));
+    const auto skipped = [&](int64_t k) { return k % 5 == 3 ? 0.0f : term(k); };
+    EXPECT_TRUE(test::same_bits(fold.result(), blocked_sum<float>(n, skipped))) << n;
+  }
+}
+
 }  // namespace
 }  // namespace quern

@@ -10,6 +10,7 @@ const OpRegistry& builtin_ops() {
     register_attention_ops(ops);
     register_cached_attention_ops(ops);
     register_cast_ops(ops);
+    register_convolution_ops(ops);
     register_elementwise_ops(ops);
     register_embedding_ops(ops);
     register_expert_ops(ops);
@@ -19,6 +20,7 @@ const OpRegistry& builtin_ops() {
     register_masking_ops(ops);
     register_matmul_ops(ops);
     register_norm_ops(ops);
+    register_pooling_ops(ops);
     register_quant_ops(ops);
     register_random_ops(ops);
     register_reduction_ops(ops);

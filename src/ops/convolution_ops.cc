@@ -1,0 +1,303 @@
+// Convolutions in one, two and three dimensions, and the transposed one in two.
+#include <vector>
+
+#include "base/checked_math.h"
+#include "base/fail.h"
+#include "ops/blocked.h"
+#include "ops/elementwise.h"
+#include "ops/register_ops.h"
+#include "ops/window.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using namespace type_rules;
+using Types = std::vector<TensorType>;
+
+// The windows that the attributes of each operation describe.
+Result<Window3> windows_1d(const Attributes& attributes) {
+  Window3 windows;
+  windows[2] = {attributes.integer("kernel_size"), attributes.integer("stride"),
+                attributes.integer("padding"), attributes.integer("dilation")};
+  QUERN_TRY(check_window("w", windows[2]));
+  return windows;
+}
+Result<Window3> windows_2d(const Attributes& attributes) {
+  return read_windows(attributes, "hw");
+}
+Result<Window3> windows_3d(const Attributes& attributes) {
+  return read_windows(attributes, "dhw");
+}
+
+// Channels, groups and the kernel's extents of x [N, C, ...] with a weight [A, B, ...].
+struct ConvShape {
+  int64_t in, out, groups;
+};
+
+// The extents of the weight's kernel must be those of the attributes.
+Result<void> check_ports(const InferContext& context, const Window3& windows, int rank) {
+  const TensorType& x = *context.inputs[0];
+  const TensorType& weight = *context.inputs[1];
+  QUERN_TRY(expect_float("x", x));
+  QUERN_TRY(expect_rank("x", x, rank));
+  QUERN_TRY(expect_float("weight", weight));
+  QUERN_TRY(expect_rank("weight", weight, rank));
+  QUERN_TRY(expect_no_wider("weight", &weight, x));
+  QUERN_TRY(expect_no_wider("bias", context.inputs[2], x));
+  for (int axis = 2; axis < rank; ++axis) {
+    const int64_t taps = windows[static_cast<size_t>(3 - rank + axis)].kernel;
+    QUERN_TRY(expect_dim("weight", weight, axis, Dim::constant(taps), "the kernel's extent"));
+  }
+  return {};
+}
+
+// The attributes `in` and `out`, where given, repeat the channels of the tensors.
+Result<void> check_declared(const Attributes& attributes, const ConvShape& shape) {
+  for (const auto& [name, found] : {std::pair{"in", shape.in}, std::pair{"out", shape.out}}) {
+    const int64_t wanted = attributes.integer(name);
+    if (wanted == 0 || wanted == found) continue;
+    return fail::invalid("Attribute '{}' is {}; the tensors have {} channels.", name, wanted,
+                         found);
+  }
+  return {};
+}
+
+// The weight is [out, in / groups, kernel...], or transposed [in, out / groups, kernel...].
+Result<ConvShape> check_channels(const InferContext& context, bool is_transposed) {
+  const TensorType& x = *context.inputs[0];
+  const TensorType& weight = *context.inputs[1];
+  ConvShape shape{.in = 0, .out = 0, .groups = context.attributes.integer("groups")};
+  QUERN_ASSIGN_OR_RETURN(shape.in, constant_dim("x", x, 1));
+  QUERN_ASSIGN_OR_RETURN(const int64_t first, constant_dim("weight", weight, 0));
+  QUERN_ASSIGN_OR_RETURN(const int64_t second, constant_dim("weight", weight, 1));
+  const int64_t across = checked_multiply(second, shape.groups).value_or(-1);
+  shape.out = is_transposed ? across : first;
+  const bool is_divided = shape.groups >= 1 && shape.in % shape.groups == 0 && shape.out >= 0 &&
+                          shape.out % shape.groups == 0;
+  if (!is_divided || (is_transposed ? first : across) != shape.in) {
+    return fail::invalid("Ports 'x' {} and 'weight' {} do not fit in {} groups.", x.to_string(),
+                         weight.to_string(), shape.groups);
+  }
+  QUERN_TRY(
+      expect_vector("bias", context.inputs[2], Dim::constant(shape.out), "the output channels"));
+  QUERN_TRY(check_declared(context.attributes, shape));
+  return shape;
+}
+
+template <Result<Window3> (*windows_of)(const Attributes&), int rank>
+Result<Types> infer_convolution(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of(context.attributes));
+  QUERN_TRY(check_ports(context, windows, rank));
+  QUERN_ASSIGN_OR_RETURN(const ConvShape shape, check_channels(context, false));
+  TensorType y = *context.inputs[0];
+  QUERN_ASSIGN_OR_RETURN(const Extent3 extents, spatial_extents("x", y));
+  y.dims[1] = Dim::constant(shape.out);
+  for (int axis = 2; axis < rank; ++axis) {
+    const auto i = static_cast<size_t>(3 - rank + axis);
+    const int64_t outputs = windows[i].num_outputs(extents[i], false);
+    if (outputs < 1) {
+      return fail::invalid("Port 'x' has type {}; a window of {} does not fit in axis {}.",
+                           context.inputs[0]->to_string(), windows[i].span(), axis);
+    }
+    y.dims[static_cast<size_t>(axis)] = Dim::constant(outputs);
+  }
+  return Types{y};
+}
+
+// Geometry that the kernels share.
+struct Planes {
+  int64_t batch, channels;
+  Extent3 extents;
+  int64_t plane() const { return extents[0] * extents[1] * extents[2]; }
+  explicit Planes(const Shape& shape)
+      : batch(shape[0]), channels(shape[1]), extents(spatial_extents(shape)) {}
+};
+
+// Calls f(position) for each position of a box in row-major order.
+template <class F>
+void for_each_position(const Extent3& extents, F&& f) {
+  for (int64_t d = 0; d < extents[0]; ++d) {
+    for (int64_t h = 0; h < extents[1]; ++h) {
+      for (int64_t w = 0; w < extents[2]; ++w) f(Extent3{d, h, w});
+    }
+  }
+}
+
+int64_t flat_index(const Extent3& position, const Extent3& extents) {
+  return (position[0] * extents[1] + position[1]) * extents[2] + position[2];
+}
+
+// The input position of a tap, or false in the padding.
+bool input_position(const Window3& windows, const Extent3& output, const Extent3& tap,
+                    const Extent3& extents, Extent3& position) {
+  for (size_t i = 0; i < 3; ++i) {
+    position[i] = windows[i].input_of(output[i], tap[i]);
+    if (position[i] < 0 || position[i] >= extents[i]) return false;
+  }
+  return true;
+}
+
+// The output channel's sum at one position: k runs over (channel of the group, taps).
+template <class T>
+T convolve(const T* x, const T* weight, const Planes& in, int64_t group_channels,
+           const Window3& windows, const Extent3& taps, const Extent3& output) {
+  BlockedFold<T> fold;
+  int64_t k = 0;
+  for (int64_t channel = 0; channel < group_channels; ++channel) {
+    for_each_position(taps, [&](const Extent3& tap) {
+      Extent3 position;
+      if (input_position(windows, output, tap, in.extents, position)) {
+        fold.add(x[channel * in.plane() + flat_index(position, in.extents)] * weight[k]);
+      } else {
+        fold.skip();
+      }
+      ++k;
+    });
+  }
+  return fold.result();
+}
+
+template <Result<Window3> (*windows_of)(const Attributes&)>
+struct ConvolutionKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of(context.attributes));
+    const Planes in(context.inputs[0].shape), out(context.outputs[0].shape);
+    const int64_t groups = context.attributes.integer("groups");
+    const int64_t group_in = in.channels / groups, group_out = out.channels / groups;
+    const Extent3 taps = {windows[0].kernel, windows[1].kernel, windows[2].kernel};
+    const int64_t filter = group_in * taps[0] * taps[1] * taps[2];
+    const FloatInput<T> x(context.inputs[0]), weight(context.inputs[1]), bias(context.inputs[2]);
+    FloatOutput<T> y(context.outputs[0]);
+    for (int64_t i = 0; i < out.batch * out.channels; ++i) {
+      const int64_t n = i / out.channels, channel = i % out.channels;
+      const T* source = x.data() + (n * in.channels + channel / group_out * group_in) * in.plane();
+      for_each_position(out.extents, [&](const Extent3& output) {
+        const T sum =
+            convolve(source, weight.data() + channel * filter, in, group_in, windows, taps, output);
+        y[i * out.plane() + flat_index(output, out.extents)] =
+            bias.is_present() ? sum + bias[channel] : sum;
+      });
+    }
+    return {};
+  }
+};
+
+// Transposed --------------------------------------------------------------------------------
+
+Result<Types> infer_transposed(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_2d(context.attributes));
+  QUERN_TRY(check_ports(context, windows, 4));
+  QUERN_ASSIGN_OR_RETURN(const ConvShape shape, check_channels(context, true));
+  TensorType y = *context.inputs[0];
+  QUERN_ASSIGN_OR_RETURN(const Extent3 extents, spatial_extents("x", y));
+  y.dims[1] = Dim::constant(shape.out);
+  for (const size_t axis : {size_t{1}, size_t{2}}) {
+    const Window& window = windows[axis];
+    const int64_t extra = context.attributes.integer(axis == 1 ? "out_pad_h" : "out_pad_w");
+    if (extra < 0 || extra >= std::max(window.stride, window.dilation)) {
+      return fail::invalid("The output padding {} of axis {} must be below its stride or dilation.",
+                           extra, axis + 1);
+    }
+    const auto steps = checked_multiply(extents[axis] - 1, window.stride);
+    const int64_t outputs = steps.value_or(-1) - 2 * window.pad + window.span() + extra;
+    if (!steps || *steps >= int64_t{1} << 61 || outputs < 1) {
+      return fail::invalid("Port 'x' has type {}; axis {} would get an extent of {}.",
+                           context.inputs[0]->to_string(), axis + 1, outputs);
+    }
+    y.dims[axis + 1] = Dim::constant(outputs);
+  }
+  return Types{y};
+}
+
+// The input position whose tap falls on `output`, or false.
+bool source_position(const Window3& windows, const Extent3& output, const Extent3& tap,
+                     const Extent3& extents, Extent3& position) {
+  for (size_t i = 0; i < 3; ++i) {
+    const int64_t scaled = output[i] + windows[i].pad - tap[i] * windows[i].dilation;
+    position[i] = scaled / windows[i].stride;
+    if (scaled < 0 || scaled % windows[i].stride != 0 || position[i] >= extents[i]) return false;
+  }
+  return true;
+}
+
+struct TransposedKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_2d(context.attributes));
+    const Planes in(context.inputs[0].shape), out(context.outputs[0].shape);
+    const int64_t groups = context.attributes.integer("groups");
+    const int64_t group_in = in.channels / groups, group_out = out.channels / groups;
+    const Extent3 taps = {1, windows[1].kernel, windows[2].kernel};
+    const int64_t num_taps = taps[1] * taps[2];
+    const FloatInput<T> x(context.inputs[0]), weight(context.inputs[1]), bias(context.inputs[2]);
+    FloatOutput<T> y(context.outputs[0]);
+    for (int64_t i = 0; i < out.batch * out.channels; ++i) {
+      const int64_t n = i / out.channels, channel = i % out.channels;
+      const int64_t first = channel / group_out * group_in;  // the group's first input channel
+      for_each_position(out.extents, [&](const Extent3& output) {
+        BlockedFold<T> fold;
+        for (int64_t c = first; c < first + group_in; ++c) {
+          const T* filter = weight.data() + (c * group_out + channel % group_out) * num_taps;
+          for_each_position(taps, [&](const Extent3& tap) {
+            Extent3 position;
+            if (!source_position(windows, output, tap, in.extents, position)) return;
+            fold.add(x[(n * in.channels + c) * in.plane() + flat_index(position, in.extents)] *
+                     filter[flat_index(tap, taps)]);
+          });
+        }
+        y[i * out.plane() + flat_index(output, out.extents)] =
+            bias.is_present() ? fold.result() + bias[channel] : fold.result();
+      });
+    }
+    return {};
+  }
+};
+
+OpDef convolution_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::Kernel kernel,
+                     std::vector<AttributeDef> attributes) {
+  attributes.push_back(integer("groups", 1, "Groups of channels."));
+  attributes.push_back(integer("in", 0, "Input channels; 0: those of x."));
+  attributes.push_back(integer("out", 0, "Output channels; 0: those of the weight."));
+  return {.id = std::move(id),
+          .doc = std::move(doc) + " The sum is blocked(256), then + bias.",
+          .inputs = {port("x"), port("weight"), optional_port("bias")},
+          .outputs = {port("y")},
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .reference = kernel};
+}
+
+}  // namespace
+
+void register_convolution_ops(OpRegistry& registry) {
+  const std::string order =
+      " Correlation (the kernel is not flipped); k runs in the weight's memory order, a tap in the "
+      "padding is skipped but keeps its k.";
+  registry.add(convolution_op(
+      "convolution.conv1d", "x [N, C, L], weight [O, C / groups, K]." + order,
+      infer_convolution<windows_1d, 3>, float_kernel<ConvolutionKernel<windows_1d>>,
+      {integer("kernel_size", kRequired, "Taps."), integer("stride", 1, "Step between windows."),
+       integer("padding", 0, "Padding on both sides."),
+       integer("dilation", 1, "Step between taps.")}));
+  registry.add(convolution_op(
+      "convolution.conv2d", "x [N, C, H, W], weight [O, C / groups, KH, KW]." + order,
+      infer_convolution<windows_2d, 4>, float_kernel<ConvolutionKernel<windows_2d>>,
+      window_attributes("hw")));
+  registry.add(convolution_op(
+      "convolution.conv3d", "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW]." + order,
+      infer_convolution<windows_3d, 5>, float_kernel<ConvolutionKernel<windows_3d>>,
+      window_attributes("dhw")));
+  auto transposed = window_attributes("hw");
+  transposed.push_back(integer("out_pad_h", 0, "Rows added at the end."));
+  transposed.push_back(integer("out_pad_w", 0, "Columns added at the end."));
+  registry.add(convolution_op(
+      "convolution.conv_transpose2d",
+      "x [N, C, H, W], weight [C, O / groups, KH, KW]: each input adds its weighted kernel to "
+      "the output, of extent (in - 1) stride - 2 pad + dil (kernel - 1) + out_pad + 1. k counts "
+      "(input channel, kh, kw) over the taps that reach the output.",
+      infer_transposed, float_kernel<TransposedKernel>, transposed));
+}
+
+}  // namespace quern

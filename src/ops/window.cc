@@ -1,0 +1,85 @@
+// Sliding windows over the spatial axes.
+#include "ops/window.h"
+
+#include "base/fail.h"
+#include "ops/op_parts.h"
+#include "ops/type_rules.h"
+
+namespace quern {
+namespace {
+
+constexpr int64_t kLimit = int64_t{1} << 31;  // products of two stay below 2^62
+
+// Where an axis letter stands in depth, height, width.
+size_t axis_index(char axis) {
+  return std::string_view("dhw").find(axis);
+}
+
+Result<void> check_range(std::string_view name, std::string_view what, int64_t value,
+                         int64_t lowest) {
+  if (value >= lowest && value < kLimit) return {};
+  return fail::invalid("The {} of axis '{}' is {}; it must be from {} to 2^31 - 1.", what, name,
+                       value, lowest);
+}
+
+}  // namespace
+
+int64_t Window::num_outputs(int64_t input, bool ceil) const {
+  const int64_t room = input + 2 * pad - span();
+  if (room < 0) return 0;
+  const int64_t outputs = room / stride + 1;
+  const bool has_rest = room % stride != 0;
+  const bool starts_inside = outputs * stride < input + pad;
+  return outputs + (ceil && has_rest && starts_inside ? 1 : 0);
+}
+
+Result<void> check_window(std::string_view name, const Window& window) {
+  QUERN_TRY(check_range(name, "kernel", window.kernel, 1));
+  QUERN_TRY(check_range(name, "stride", window.stride, 1));
+  QUERN_TRY(check_range(name, "padding", window.pad, 0));
+  return check_range(name, "dilation", window.dilation, 1);
+}
+
+Result<Window3> read_windows(const Attributes& attributes, std::string_view axes) {
+  Window3 windows;
+  for (const char axis : axes) {
+    const auto integer = [&](const char* name) {
+      return attributes.integer(std::string(name) + axis);
+    };
+    Window& window = windows[axis_index(axis)];
+    window = {integer("kernel_"), integer("stride_"), integer("pad_"), integer("dil_")};
+    QUERN_TRY(check_window(std::string_view(&axis, 1), window));
+  }
+  return windows;
+}
+
+std::vector<AttributeDef> window_attributes(std::string_view axes) {
+  using op_parts::integer;
+  std::vector<AttributeDef> attributes;
+  for (const char axis : axes) {
+    attributes.push_back(integer(std::string("kernel_") + axis, op_parts::kRequired, "Taps."));
+    attributes.push_back(integer(std::string("stride_") + axis, 1, "Step between windows."));
+    attributes.push_back(integer(std::string("pad_") + axis, 0, "Padding on both sides."));
+    attributes.push_back(integer(std::string("dil_") + axis, 1, "Step between taps."));
+  }
+  return attributes;
+}
+
+Result<Extent3> spatial_extents(std::string_view port, const TensorType& type) {
+  Extent3 extents = {1, 1, 1};
+  for (int axis = 2; axis < type.rank(); ++axis) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t extent, type_rules::constant_dim(port, type, axis));
+    extents[static_cast<size_t>(3 - type.rank() + axis)] = extent;
+  }
+  return extents;
+}
+
+Extent3 spatial_extents(const Shape& shape) {
+  Extent3 extents = {1, 1, 1};
+  for (int axis = 2; axis < shape.rank(); ++axis) {
+    extents[static_cast<size_t>(3 - shape.rank() + axis)] = shape[axis];
+  }
+  return extents;
+}
+
+}  // namespace quern
