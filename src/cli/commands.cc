@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::array kCommands = {
     Command{"run", "Answer or continue a prompt", set_up_run},
+    Command{"chat", "Talk to a model in the terminal", set_up_chat},
     Command{"logits", "Write the logits of a prompt as .npy", set_up_logits},
     Command{"perplexity", "Measure how well a model predicts a text", set_up_perplexity},
     Command{"bench", "Measure prefill and decode speed", set_up_bench},

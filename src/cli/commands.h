@@ -7,6 +7,7 @@
 
 namespace quern::cli {
 
+void set_up_chat(CLI::App& command, Action& action);
 void set_up_run(CLI::App& command, Action& action);
 void set_up_logits(CLI::App& command, Action& action);
 void set_up_tokenize(CLI::App& command, Action& action);

@@ -108,6 +108,7 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   options.model.activations = *find_activations(activations);
   options.model.key_type = *find_dtype(key_type);
   options.model.value_type = *find_dtype(value_type);
+  options.model.is_evictable = is_evictable;
   options.context_length = context;
   options.overrides = overrides();
   QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());

@@ -16,6 +16,7 @@ struct EngineFlags {
   std::string device = "cpu";
   int threads = 0;
   std::string isa;
+  bool is_evictable = false;  // set by commands that evict
   std::string numerics = "strict";
   std::string activations = "auto";
   std::vector<std::string> adapters;  // FILE or FILE=SCALE

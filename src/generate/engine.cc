@@ -98,8 +98,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
     QUERN_ASSIGN_OR_RETURN(engine->device_, engine->backend_->open(options.device_options));
     QUERN_ASSIGN_OR_RETURN(
         engine->executable_,
-        compile_and_load(engine->model_.graph, *engine->backend_, *engine->device_,
-                         &weights, options.compile, options.progress));
+        compile_and_load(engine->model_.graph, *engine->backend_, *engine->device_, &weights,
+                         options.compile, options.progress));
     const StateDecl* state = engine->model_.graph.find_state("kv");
     QUERN_ASSIGN_OR_RETURN(engine->kv_, engine->device_->make_kv_store(*state));
     return {};

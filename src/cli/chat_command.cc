@@ -1,0 +1,155 @@
+// quern chat: a conversation in the terminal.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/engine_flags.h"
+#include "cli/interrupt.h"
+#include "cli/line_editor.h"
+#include "generate/chat_session.h"
+#include "text/utf8.h"
+
+namespace quern::cli {
+namespace {
+
+struct ChatFlags {
+  EngineFlags engine;
+  GenerateOptions generate;
+  std::string system;
+  std::optional<uint64_t> seed;
+};
+
+constexpr const char* kHelp =
+    "/help            this list\n"
+    "/reset           forget the conversation, keep the system message\n"
+    "/system TEXT     set the system message; without TEXT remove it\n"
+    "/save FILE       write the conversation as JSON\n"
+    "/load FILE       replace the conversation by a saved one\n"
+    "/quit            end; so does Ctrl-D\n"
+    "A line that ends in \\ goes on in the next; \"\"\" begins and ends a block of lines.\n"
+    "Ctrl-C stops an answer.\n";
+
+Result<void> save(const ChatSession& session, const std::string& path) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ChatMessage& message : session.messages()) {
+    list.push_back({{"role", message.role}, {"content", replace_invalid_utf8(message.content)}});
+  }
+  std::ofstream stream(path);
+  stream << list.dump(1) << "\n";
+  if (!stream.flush()) return fail::unavailable("File '{}' cannot be written.", path);
+  return {};
+}
+
+Result<void> load(ChatSession& session, const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) return fail::not_found("File '{}' cannot be opened.", path);
+  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  std::vector<ChatMessage> messages;
+  for (const auto& item : json) {
+    const bool is_message = item.is_object() && item.contains("role") && item.contains("content") &&
+                            item["role"].is_string() && item["content"].is_string();
+    if (!is_message) return fail::invalid("File '{}' holds no list of messages.", path);
+    messages.push_back({item["role"], item["content"]});
+  }
+  if (!json.is_array()) return fail::invalid("File '{}' holds no list of messages.", path);
+  session.set_messages(std::move(messages));
+  return {};
+}
+
+// Runs a line that begins with a slash; false ends the conversation.
+bool run_slash(ChatSession& session, const std::string& line) {
+  const size_t space = line.find(' ');
+  const std::string name = line.substr(0, space);
+  const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
+  Result<void> result;
+  if (name == "/quit" || name == "/exit") return false;
+  if (name == "/help") {
+    fmt::print("{}", kHelp);
+  } else if (name == "/reset") {
+    session.reset();
+  } else if (name == "/system") {
+    session.set_system(rest);
+  } else if (name == "/save") {
+    result = save(session, rest);
+  } else if (name == "/load") {
+    result = load(session, rest);
+  } else {
+    fmt::print(stderr, "There is no command '{}'; /help lists them.\n", name);
+  }
+  if (!result) fmt::print(stderr, "quern: {}\n", result.error().message);
+  return true;
+}
+
+void answer(ChatSession& session, const std::string& line, const GenerateOptions& options) {
+  const InterruptGuard interrupt;
+  const auto reply = session.answer(line, options, [&](std::string_view piece) {
+    std::fwrite(piece.data(), 1, piece.size(), stdout);
+    std::fflush(stdout);
+    return !interrupt.was_interrupted();
+  });
+  fmt::print("\n");
+  if (!reply) {
+    fmt::print(stderr, "quern: {}\n", reply.error().message);
+    return;
+  }
+  if (reply->num_dropped_turns > 0) {
+    fmt::print(stderr, "[the context was full: the {} oldest turns are forgotten]\n",
+               reply->num_dropped_turns);
+  }
+  if (reply->generation.reason == StopReason::kContextFull) {
+    fmt::print(stderr, "[the context is full; the answer ends here]\n");
+  }
+}
+
+Result<void> chat(ChatFlags& flags) {
+  flags.generate.sampler.seed = flags.seed ? *flags.seed : std::random_device{}();
+  QUERN_TRY(check_sampler_options(flags.generate.sampler));
+  flags.engine.is_evictable = true;
+  QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view source,
+                         engine->metadata().text("tokenizer.chat_template"));
+  const auto renderer = [&](std::span<const ChatMessage> messages, bool adds_prompt) {
+    return render_chat_template(source, engine->tokenizer(), messages, adds_prompt);
+  };
+  QUERN_ASSIGN_OR_RETURN(auto session, ChatSession::open(*engine, renderer, 512));
+  session.set_system(flags.system);
+  const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
+  if (is_terminal) {
+    fmt::print(stderr, "{}, {} activations, context {} tokens. /help lists the commands.\n",
+               flags.engine.model, activations_name(engine->model().activations),
+               engine->context_length());
+  }
+  LineEditor editor;
+  while (const auto line = editor.read("> ")) {
+    if (line->empty()) continue;
+    if (line->front() == '/') {
+      if (!run_slash(session, *line)) break;
+    } else {
+      answer(session, *line, flags.generate);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+void set_up_chat(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<ChatFlags>();
+  flags->engine.add_to(command);
+  command.add_option("--system", flags->system, "System message");
+  command.add_option("--max-tokens", flags->generate.max_tokens, "Most tokens of an answer")
+      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
+      ->capture_default_str();
+  command.add_option("--temp", flags->generate.sampler.temperature, "Temperature; 0: best token")
+      ->capture_default_str();
+  command.add_option("--seed", flags->seed, "Seed of the sampler; a fresh one if absent");
+  command.footer("Example:\n  quern chat model.gguf --system 'Answer briefly.'");
+  action = [flags] { return chat(*flags); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,53 @@
+// Line editing by libedit where standard input is a terminal.
+#include "cli/line_editor.h"
+
+#include <editline/readline.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+
+#include "base/environment.h"
+
+namespace quern::cli {
+
+LineEditor::LineEditor() : is_terminal_(::isatty(STDIN_FILENO) == 1) {
+  if (!is_terminal_) return;
+  history_file_ = read_environment().home + "/.quern_history";
+  using_history();
+  read_history(history_file_.c_str());
+}
+
+LineEditor::~LineEditor() {
+  if (is_terminal_) write_history(history_file_.c_str());
+}
+
+std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
+  std::string line;
+  if (!is_terminal_) {
+    if (!std::getline(std::cin, line)) return std::nullopt;
+    return line;
+  }
+  const std::unique_ptr<char, decltype(&std::free)> text(readline(prompt.c_str()), &std::free);
+  if (text == nullptr) return std::nullopt;
+  if (*text != '\0') add_history(text.get());
+  return std::string(text.get());
+}
+
+std::optional<std::string> LineEditor::read(const std::string& prompt) {
+  auto line = read_line(prompt);
+  if (!line) return std::nullopt;
+  std::string message;
+  if (*line == "\"\"\"") {
+    while ((line = read_line("... ")) && *line != "\"\"\"") message += *line + "\n";
+    return message;
+  }
+  while (line && line->ends_with('\\')) {
+    message += line->substr(0, line->size() - 1) + "\n";
+    line = read_line("... ");
+  }
+  return message + line.value_or("");
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,27 @@
+// Lines from a terminal with editing and history, or from a pipe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace quern::cli {
+
+// Keeps its history in a file of the user between runs. One at a time.
+class LineEditor {
+ public:
+  LineEditor();
+  ~LineEditor();
+  LineEditor(const LineEditor&) = delete;
+  LineEditor& operator=(const LineEditor&) = delete;
+
+  // The next message, or nothing at the end of input. A line that ends in a backslash goes on in
+  // the next; a line of three quotes begins and ends a block.
+  std::optional<std::string> read(const std::string& prompt);
+
+ private:
+  std::optional<std::string> read_line(const std::string& prompt);
+  bool is_terminal_;
+  std::string history_file_;
+};
+
+}  // namespace quern::cli

@@ -1,0 +1,134 @@
+// Prompts against the cache: common prefix, dropped spans, the rest.
+#include "generate/chat_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
+  const size_t limit = std::min(a.size(), b.size());
+  size_t length = 0;
+  while (length < limit && a[length] == b[length]) ++length;
+  return static_cast<int64_t>(length);
+}
+
+bool has_system(const std::vector<ChatMessage>& messages) {
+  return !messages.empty() && messages.front().role == "system";
+}
+
+// Removes the oldest user message and the answers to it; false if only the last turn is left.
+bool drop_oldest_turn(std::vector<ChatMessage>& messages) {
+  const auto first = messages.begin() + (has_system(messages) ? 1 : 0);
+  auto next = first == messages.end() ? first : first + 1;
+  while (next != messages.end() && next->role != "user") ++next;
+  if (next == messages.end()) return false;
+  messages.erase(first, next);
+  return true;
+}
+
+// A span of `cached` without which it begins `ids` for longer than the plain prefix.
+struct Span {
+  int64_t start = 0;
+  int64_t count = 0;
+};
+
+Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids) {
+  const int64_t start = common_prefix(cached, ids);
+  const auto size = static_cast<int64_t>(cached.size());
+  const auto rest = ids.subspan(static_cast<size_t>(start));
+  Span best;
+  int64_t longest = 0;
+  for (int64_t gap = 1; start + gap < size; ++gap) {
+    const auto tail = cached.subspan(static_cast<size_t>(start + gap));
+    const int64_t length = common_prefix(tail, rest);
+    // Only a tail that survives to its end: anything else would be cut again.
+    if (length == static_cast<int64_t>(tail.size()) && length > longest) {
+      longest = length;
+      best = {start, gap};
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<ChatSession> ChatSession::open(Engine& engine, ChatRenderer renderer, int64_t reserve) {
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
+  const int64_t room = std::max<int64_t>(1, engine.context_length() / 2);
+  return ChatSession(engine, std::move(renderer), std::min(reserve, room), sequence);
+}
+
+void ChatSession::set_system(const std::string& text) {
+  if (has_system(messages_)) messages_.erase(messages_.begin());
+  if (!text.empty()) messages_.insert(messages_.begin(), {"system", text});
+}
+
+void ChatSession::reset() {
+  messages_.resize(has_system(messages_) ? 1 : 0);
+}
+
+Result<std::vector<int32_t>> ChatSession::encode(std::span<const ChatMessage> messages) const {
+  QUERN_ASSIGN_OR_RETURN(const std::string text, renderer_(messages, true));
+  EncodeOptions options;
+  options.parse_special = true;
+  options.add_special = false;  // templates write the begin token themselves
+  return engine_->tokenizer().encode(text, options);
+}
+
+Result<std::vector<int32_t>> ChatSession::fit(std::vector<ChatMessage>& messages,
+                                              int64_t& num_dropped) const {
+  while (true) {
+    QUERN_ASSIGN_OR_RETURN(auto ids, encode(messages));
+    const auto size = static_cast<int64_t>(ids.size());
+    if (size + reserve_ <= engine_->context_length()) return ids;
+    if (!drop_oldest_turn(messages)) {
+      if (size < engine_->context_length()) return ids;
+      return fail::out_of_range("The message needs {} tokens; the context has {}.", size,
+                                engine_->context_length());
+    }
+    ++num_dropped;
+  }
+}
+
+Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
+  // The last token of the prompt is always run: its logits are wanted.
+  const auto usable = ids.first(ids.size() - 1);
+  const Span span = dropped_span(cached_, usable);
+  if (span.count > 0 && engine_->evict(sequence_, span.start, span.count)) {
+    cached_.erase(cached_.begin() + span.start, cached_.begin() + span.start + span.count);
+  }
+  const int64_t kept = common_prefix(cached_, usable);
+  QUERN_TRY(engine_->kv().truncate(sequence_, kept));
+  cached_.resize(static_cast<size_t>(kept));
+  return kept;
+}
+
+Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOptions& options,
+                                      const TextSink& sink) {
+  std::vector<ChatMessage> messages = messages_;
+  messages.push_back({"user", user});
+  ChatReply reply;
+  QUERN_ASSIGN_OR_RETURN(const auto ids, fit(messages, reply.num_dropped_turns));
+  if (ids.empty()) return fail::invalid("The chat template renders nothing.");
+  QUERN_ASSIGN_OR_RETURN(reply.num_reused, align_cache(ids));
+  const auto rest = std::span<const int32_t>(ids).subspan(static_cast<size_t>(reply.num_reused));
+  auto generation = generate(*engine_, sequence_, rest, options, sink);
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
+  cached_ = ids;
+  if (generation) {
+    const auto& tokens = generation->tokens;
+    cached_.insert(cached_.end(), tokens.begin(), tokens.end());
+  }
+  cached_.resize(std::min(cached_.size(), static_cast<size_t>(length)));
+  if (!generation) return tl::unexpected(generation.error());
+  messages.push_back({"assistant", generation->text});
+  messages_ = std::move(messages);
+  reply.generation = std::move(*generation);
+  return reply;
+}
+
+}  // namespace quern
