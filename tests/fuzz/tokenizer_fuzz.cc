@@ -1,5 +1,5 @@
 // libFuzzer target of the tokenizers: any bytes through every pre-tokenizer with a small byte-level
-// vocabulary, and through a small SentencePiece one. Build with the preset `fuzz`; run
+// vocabulary, and through small SentencePiece and WordPiece ones. Build with the preset `fuzz`; run
 //   tokenizer_fuzz -timeout=10 -dict=FILE CORPUS
 // The first two bytes choose pre-tokenizer and options; the rest is the text.
 #include <fmt/format.h>
@@ -68,6 +68,18 @@ std::unique_ptr<Tokenizer> make_sentencepiece() {
   return make(std::move(v));
 }
 
+std::unique_ptr<Tokenizer> make_wordpiece() {
+  Vocabulary v{.model = "bert",
+               .tokens = {"[UNK]", "[CLS]", "[SEP]", "\u2581the", "\u2581a", "a", "he", "\u2581t",
+                          "\u2581e", "e", "\u2581!", "\u2581\u6F22", "\u0301"},
+               .types = {TokenType::kUnknown, TokenType::kControl, TokenType::kControl}};
+  v.types.resize(v.tokens.size(), TokenType::kNormal);
+  v.special.unk = 0;
+  v.special.cls = 1;
+  v.special.sep = 2;
+  return make(std::move(v));
+}
+
 void check(const Tokenizer& tokenizer, std::string_view text, uint8_t options, bool comes_back) {
   const auto ids = tokenizer.encode(
       text, {.add_special = (options & 1) != 0, .parse_special = (options & 2) != 0});
@@ -89,6 +101,7 @@ void check(const Tokenizer& tokenizer, std::string_view text, uint8_t options, b
 struct Tokenizers {
   std::vector<std::unique_ptr<Tokenizer>> byte_level;
   std::unique_ptr<Tokenizer> sentencepiece = make_sentencepiece();
+  std::unique_ptr<Tokenizer> wordpiece = make_wordpiece();
   Tokenizers() {
     for (const auto& spec : pre_tokenizers()) byte_level.push_back(make_byte_level(spec.name));
   }
@@ -106,5 +119,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // ▁ in the text reads as a space, and special tokens get a space behind them.
   const bool comes_back = text.find("\u2581") == std::string_view::npos && (options & 3) == 0;
   quern::check(*tokenizers.sentencepiece, text, options, comes_back);
+  quern::check(*tokenizers.wordpiece, text, options, false);
   return 0;
 }
