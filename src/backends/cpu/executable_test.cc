@@ -158,7 +158,8 @@ TEST(CpuExecutable, NamesTheInputInErrorsOfARun) {
 
 TEST(CpuExecutable, NamesTheWeightThatIsMissing) {
   EXPECT_EQ(load_error(small_graph(), on_cpu(0)).message,
-            "The graph needs the weight 'w', but no weights are given.");
+            "Node 'y' (projection.linear): The graph needs the weight 'w', but no weights are "
+            "given.");
 }
 
 TEST(CpuBackend, RefusesAnOperationWithoutAKernelByName) {

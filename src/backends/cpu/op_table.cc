@@ -20,6 +20,18 @@ constexpr OpEntry direct(std::string_view id, StepMaker make) {
 constexpr OpEntry registry(std::string_view id) {
   return {.id = id, .kind = Kind::kRegistry, .make = make_reference};
 }
+// Products read the packed form of quant.dynamic, and pack their weights.
+constexpr OpEntry quantize(std::string_view id) {
+  return {.id = id, .kind = Kind::kDirect, .make = make_quantize, .can_pack = can_pack_quantized};
+}
+constexpr OpEntry linear(std::string_view id) {
+  return {.id = id,
+          .kind = Kind::kDirect,
+          .make = make_linear,
+          .packed_weight = 1,
+          .packed_input = 0,
+          .packed_scale = 3};
+}
 constexpr OpEntry view(std::string_view id) {
   return {.id = id, .kind = Kind::kDirect, .is_view = true};
 }
@@ -114,7 +126,7 @@ constexpr OpEntry kTable[] = {
     direct("math.layernorm", make_layer_norm),
     direct("math.log", make_unary),
     registry("math.logsumexp"),
-    registry("math.matmul"),
+    direct("math.matmul", make_matmul),
     direct("math.mul", make_binary),
     registry("math.outer"),
     direct("math.rmsnorm", make_rms_norm),
@@ -127,8 +139,8 @@ constexpr OpEntry kTable[] = {
     registry("positional.alibi"),
     registry("positional.rope"),
     direct("positional.rope_at", make_rope_at),
-    registry("projection.linear"),
-    registry("quant.dynamic"),
+    linear("projection.linear"),
+    quantize("quant.dynamic"),
     registry("random.integers"),
     registry("random.normal"),
     registry("random.uniform"),

@@ -18,8 +18,8 @@ struct OpEntry {
   bool is_view = false;
   // The input whose weight the step packs at load; such a weight has no plain view. -1: none.
   int packed_weight = -1;
-  // All outputs together have a packed form for the consumers that take one.
-  bool gives_packed = false;
+  // Whether all outputs of a node together have a packed form for the consumers that take one.
+  bool (*can_pack)(const Graph& graph, const Node& node) = nullptr;
   // Inputs that are read in packed form where one node with a packed form makes them all: the
   // integers and the scales of `quant.dynamic`. -1: none.
   int packed_input = -1;

@@ -48,6 +48,10 @@ class Planner {
   int32_t& storage_of(ValueId value) { return plan_.value_storage[static_cast<size_t>(value)]; }
   Storage& storage(int32_t id) { return plan_.storages[static_cast<size_t>(id)]; }
   const OpEntry* entry(NodeId id) const { return entries_[static_cast<size_t>(id)]; }
+  bool can_pack(NodeId id) const {
+    return entry(id) != nullptr && entry(id)->can_pack != nullptr &&
+           entry(id)->can_pack(graph_, graph_.node(id));
+  }
   bool is_step(NodeId id) const { return step_of_[static_cast<size_t>(id)] >= 0; }
 
   void find_entries();
@@ -127,8 +131,7 @@ NodeId Planner::packed_source(NodeId id) const {
     if (source >= 0 && producer != source) return -1;
     source = producer;
   }
-  if (source < 0 || entry(source) == nullptr || !entry(source)->gives_packed) return -1;
-  return source;
+  return source >= 0 && can_pack(source) ? source : -1;
 }
 
 bool Planner::reads_plain(NodeId id, int port) const {
@@ -169,7 +172,7 @@ void Planner::place_outputs(NodeId id) {
   PlannedStep& planned = plan_.steps[static_cast<size_t>(step)];
   const NodeId source = packed_source(id);
   if (source >= 0) planned.packed_input = packed_storage_[static_cast<size_t>(source)];
-  if (planned.entry->gives_packed) place_packed(id, step);
+  if (can_pack(id)) place_packed(id, step);
 }
 
 void Planner::place_value(NodeId id, ValueId value, int32_t step) {

@@ -1,10 +1,13 @@
-// Tables that steps of one executable share, such as the angles of rotary embeddings.
+// What steps of one executable share: packed weights, the angles of rotary embeddings.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "backends/cpu/kernels/packed_weight.h"
 #include "backends/cpu/steps/rope_table.h"
 #include "quern/graph.h"
 
@@ -26,6 +29,11 @@ class SharedTables {
     return entries.back().table;
   }
 
+  // The weight `value` packed for these activations; null until somebody puts it there.
+  std::shared_ptr<const PackedWeight>& packed_weight(ValueId value, ActivationKind kind) {
+    return packed_weights_[{value, kind}];
+  }
+
  private:
   template <class T>
   struct RopeEntry {
@@ -34,6 +42,7 @@ class SharedTables {
     ValueId factors;
     std::shared_ptr<RopeTable<T>> table;
   };
+  std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<const PackedWeight>> packed_weights_;
   std::tuple<std::vector<RopeEntry<float>>, std::vector<RopeEntry<double>>> ropes_;
 };
 

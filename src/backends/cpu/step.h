@@ -64,6 +64,11 @@ struct StepRequest {
   bool has_input(size_t port) const {
     return port < node().inputs.size() && node().inputs[port] != kNoValue;
   }
+  // True for an input that is a weight or a constant.
+  bool is_loaded(size_t port) const {
+    const OpDef& producer = *graph.node(graph.value(node().inputs[port]).producer).op;
+    return producer.id == "graph.weight" || producer.id == "graph.constant";
+  }
   // Type of a present input.
   const TensorType& input_type(size_t port) const { return graph.value(node().inputs[port]).type; }
   const TensorType& output_type(size_t port) const {

@@ -15,11 +15,17 @@ MadeStep make_attention_cached(const StepRequest& request);
 MadeStep make_binary(const StepRequest& request);
 MadeStep make_kv_append(const StepRequest& request);
 MadeStep make_layer_norm(const StepRequest& request);
+MadeStep make_linear(const StepRequest& request);
 MadeStep make_log_softmax(const StepRequest& request);
+MadeStep make_matmul(const StepRequest& request);
 MadeStep make_packed_gate(const StepRequest& request);
+MadeStep make_quantize(const StepRequest& request);
 MadeStep make_rms_norm(const StepRequest& request);
 MadeStep make_rope_at(const StepRequest& request);
 MadeStep make_softmax(const StepRequest& request);
 MadeStep make_unary(const StepRequest& request);
+
+// Whether the quant.dynamic node has a packed form for products.
+bool can_pack_quantized(const Graph& graph, const Node& node);
 
 }  // namespace quern::cpu
