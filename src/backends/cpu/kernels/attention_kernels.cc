@@ -12,11 +12,16 @@ namespace {
 constexpr int64_t kDotBlock = 256;
 constexpr float kMinusInfinity = -__builtin_inff();
 
-// Rows of a register tile; a tile is kTileVectors vectors wide. Sums, right operands and one
-// broadcast fit the registers of the level: 32 from AVX-512 on, 16 below.
-constexpr int kTileVectors = 4;
-constexpr int kTileRows = kVectorBytes == 64 ? 6 : 2;
 constexpr int kPageVectors = kPageKeys / kLanes;
+
+// Register tiles: rows x vectors of sums. With AVX-512 a broadcast left operand costs nothing as
+// the memory operand of its only product, so tall tiles of one vector win; with 16 registers 6 x 2
+// is what fits. The last rows take what keeps several chains of adds in flight.
+template <int kRows, int kVectors>
+struct TileShape {
+  static constexpr int kTileRows = kRows;
+  static constexpr int kTileVectors = kVectors;
+};
 
 template <CacheType kType>
 QUERN_INLINE VecF32 load_cached(const void* base, int64_t index) {
@@ -29,72 +34,84 @@ QUERN_INLINE VecF32 load_cached(const void* base, int64_t index) {
   }
 }
 
-// A product of kRows rows by kVectors vectors of columns: sums[r][v] += left[r][k] * right[k][v],
-// for k in order.
-struct Product {
-  const float* left;
-  int64_t left_stride;
-  const void* right;
-  int64_t right_stride;
+// sums[r][v] += left[r][k] * right[k][v] for k in order. Strides of the left operand are constants,
+// so that every row is a displacement in one address.
+template <int kRowStride, int kStride>
+struct Left {
+  const float* data;
+  QUERN_INLINE float at(int row, int64_t k) const { return data[row * kRowStride + k * kStride]; }
 };
-template <CacheType kType, int kRows, int kVectors>
-QUERN_INLINE void multiply_tile(const Product& p, int64_t begin, int64_t end, int64_t column,
+struct Right {
+  const void* data;
+  int64_t stride;
+};
+template <CacheType kType, int kRows, int kVectors, class LeftOperand>
+QUERN_INLINE void multiply_tile(LeftOperand left, Right right, int64_t begin, int64_t end,
                                 VecF32 (&sums)[kRows][kVectors]) {
   for (int64_t k = begin; k < end; ++k) {
-    VecF32 right[kVectors];
+    VecF32 vectors[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      right[v] = load_cached<kType>(p.right, k * p.right_stride + column + v * kLanes);
+      vectors[v] = load_cached<kType>(right.data, k * right.stride + v * kLanes);
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 24
     for (int r = 0; r < kRows; ++r) {
-      const VecF32 left = splat(p.left[r * p.left_stride + k]);
+      const VecF32 x = splat(left.at(r, k));
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + left * right[v];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + x * vectors[v];
     }
   }
 }
 
-// Calls f(first row, RowCount) for tiles of kTileRows rows, then for fewer.
-template <int kRows>
-struct RowCount {
-  static constexpr int kValue = kRows;
-};
+// Calls f(first row, TileShape) for tiles that cover the rows.
 template <class F>
 QUERN_INLINE void for_row_tiles(int num_rows, F f) {
   int row = 0;
-  for (; row + kTileRows <= num_rows; row += kTileRows) f(row, RowCount<kTileRows>());
-  if constexpr (kTileRows > 3) {
-    for (; row + 3 <= num_rows; row += 3) f(row, RowCount<3>());
+  if constexpr (kVectorBytes == 64) {
+    for (; row + 24 <= num_rows; row += 24) f(row, TileShape<24, 1>());
+    for (; row + 12 <= num_rows; row += 12) f(row, TileShape<12, 2>());
+    for (; row + 6 <= num_rows; row += 6) f(row, TileShape<6, 4>());
+    for (; row + 3 <= num_rows; row += 3) f(row, TileShape<3, 4>());
+  } else {
+    for (; row + 6 <= num_rows; row += 6) f(row, TileShape<6, 2>());
+    for (; row + 3 <= num_rows; row += 3) f(row, TileShape<3, 2>());
   }
-  for (; row < num_rows; ++row) f(row, RowCount<1>());
+  for (; row < num_rows; ++row) f(row, TileShape<1, 4>());
 }
+
+using QueryLeft = Left<1, kMaxTileRows>;
+using ScoreLeft = Left<kPageKeys, 1>;
 
 // Dots of kRows rows with one tile of columns, in blocks of 256 along the key.
 template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
-  const Product product{page.query + row * page.key_dim, page.key_dim, page.keys, kPageKeys};
-  VecF32 totals[kRows][kVectors] = {};
-  for (int64_t begin = 0; begin < page.key_dim; begin += kDotBlock) {
+  const QueryLeft left{page.query + row};
+  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
+  const Right right{static_cast<const char*>(page.keys) + column * kBytes, kPageKeys};
+  VecF32 sums[kRows][kVectors] = {};
+  multiply_tile<kType>(left, right, 0, page.key_dim < kDotBlock ? page.key_dim : kDotBlock, sums);
+  for (int64_t begin = kDotBlock; begin < page.key_dim; begin += kDotBlock) {
     const int64_t end = begin + kDotBlock < page.key_dim ? begin + kDotBlock : page.key_dim;
-    VecF32 sums[kRows][kVectors] = {};
-    multiply_tile<kType>(product, begin, end, column, sums);
+    VecF32 block[kRows][kVectors] = {};
+    multiply_tile<kType>(left, right, begin, end, block);
     for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) totals[r][v] = totals[r][v] + sums[r][v];
+      for (int v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + block[r][v];
     }
   }
+#pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      store(page.scores + (row + r) * kPageKeys + column + v * kLanes, totals[r][v]);
+      store(page.scores + (row + r) * kPageKeys + column + v * kLanes, sums[r][v]);
     }
   }
 }
 
 template <CacheType kType>
 void dot_keys_of(const AttentionPage& page) {
-  for_row_tiles(page.num_rows, [&]<class Rows>(int row, Rows) {
-    for (int64_t column = 0; column < kPageKeys; column += kTileVectors * kLanes) {
-      dot_tile<kType, Rows::kValue, kTileVectors>(page, row, column);
+  for_row_tiles(page.num_rows, [&]<class Shape>(int row, Shape) {
+    for (int64_t column = 0; column < kPageKeys; column += Shape::kTileVectors * kLanes) {
+      dot_tile<kType, Shape::kTileRows, Shape::kTileVectors>(page, row, column);
     }
   });
 }
@@ -108,18 +125,6 @@ void dot_keys(const AttentionPage& page) {
     case CacheType::kBF16:
       return dot_keys_of<CacheType::kBF16>(page);
   }
-}
-
-// Dots to scores: * scale, then the soft cap; masked keys become -infinity.
-QUERN_INLINE void finish_scores(const AttentionPage& page, int row) {
-  float* scores = page.scores + row * kPageKeys;
-  for (int64_t i = 0; i < kPageKeys; i += kLanes) {
-    VecF32 s = load<VecF32>(scores + i) * page.scale;
-    if (page.soft_cap != 0) s = page.soft_cap * simd::strict_tanh(s / page.soft_cap);
-    store(scores + i, s);
-  }
-  for (int64_t i = 0; i < page.first[row]; ++i) scores[i] = kMinusInfinity;
-  for (int64_t i = page.last[row]; i < kPageKeys; ++i) scores[i] = kMinusInfinity;
 }
 
 // What a page gives one row.
@@ -139,54 +144,91 @@ QUERN_INLINE uint64_t find_visible(const float* scores) {
   return visible;
 }
 
-// NaN if any score is; the sign of a zero does not matter to exp(score - m).
-QUERN_INLINE float largest_score(const float* scores) {
-  VecF32 best = load<VecF32>(scores);
-  VecI32 is_nan = best != best;
-#pragma GCC unroll 4
-  for (int v = 1; v < kPageVectors; ++v) {
-    const VecF32 s = load<VecF32>(scores + v * kLanes);
-    best = s > best ? s : best;
-    is_nan |= s != s;
-  }
-  float m = best[0];
-  int32_t has_nan = is_nan[0];
-  for (int i = 1; i < kLanes; ++i) {
-    m = best[i] > m ? best[i] : m;
-    has_nan |= is_nan[i];
-  }
-  return has_nan != 0 ? __builtin_nanf("") : m;
+// The keys of a page from v * kLanes on.
+QUERN_INLINE VecI32 key_indices(int v) {
+  int32_t indices[kLanes];
+  for (int i = 0; i < kLanes; ++i) indices[i] = v * kLanes + i;
+  return load<VecI32>(indices);
 }
 
-// Scores to probabilities, those of masked keys 0.
-QUERN_INLINE PageRow exponentiate(const AttentionPage& page, int row) {
-  float* scores = page.scores + row * kPageKeys;
-  PageRow result;
-  if (page.first[row] >= page.last[row]) return result;
-  finish_scores(page, row);
-  result.m = largest_score(scores);
-  if (result.m == kMinusInfinity) return result;
-  result.is_empty = false;
-  VecF32 p[kPageVectors];
-  VecI32 masked = {};
+// Dots of a row to finished scores: * scale, the soft cap, -infinity for masked keys.
+QUERN_INLINE void finish_scores(const AttentionPage& page, int row, VecF32 (&s)[kPageVectors]) {
+  const float* dots = page.scores + row * kPageKeys;
+#pragma GCC unroll 4
+  for (int v = 0; v < kPageVectors; ++v) s[v] = load<VecF32>(dots + v * kLanes) * page.scale;
+  if (page.soft_cap != 0) {
+    for (int v = 0; v < kPageVectors; ++v) {
+      s[v] = page.soft_cap * simd::strict_tanh(s[v] / page.soft_cap);
+    }
+  }
+  const int32_t first = page.first[row], last = page.last[row];
+  if (first == 0 && last == kPageKeys) return;
 #pragma GCC unroll 4
   for (int v = 0; v < kPageVectors; ++v) {
-    const VecF32 s = load<VecF32>(scores + v * kLanes);
-    const VecI32 is_masked = s == kMinusInfinity;
-    masked += is_masked;  // -1 for each
-    p[v] = is_masked ? VecF32{} : simd::strict_exp(s - result.m);
+    const VecI32 key = key_indices(v);
+    s[v] = (key >= first) & (key < last) ? s[v] : splat(kMinusInfinity);
   }
-  int64_t num_visible = kPageKeys;
-  for (int i = 0; i < kLanes; ++i) num_visible += masked[i];
-  result.has_gaps = num_visible != page.last[row] - page.first[row];
-  if (result.has_gaps) result.visible = find_visible(scores);
+}
+
+// The largest and smallest of the row, NaN aside.
+struct Extremes {
+  float largest;
+  float smallest;
+};
+QUERN_INLINE Extremes extremes_of(const VecF32 (&s)[kPageVectors]) {
+  VecF32 largest = s[0], smallest = s[0];
+#pragma GCC unroll 4
+  for (int v = 1; v < kPageVectors; ++v) {
+    largest = s[v] > largest ? s[v] : largest;
+    smallest = s[v] < smallest ? s[v] : smallest;
+  }
+  return {fold_lanes(largest, LargerJoin()), fold_lanes(smallest, SmallerJoin())};
+}
+
+// A bit for each key that is not masked: scores of -infinity in sight are masked keys too.
+QUERN_INLINE uint64_t find_visible(const VecF32 (&s)[kPageVectors]) {
+  float scores[kPageKeys];
+  for (int v = 0; v < kPageVectors; ++v) store(scores + v * kLanes, s[v]);
+  uint64_t visible = 0;
+  for (int64_t i = 0; i < kPageKeys; ++i) {
+    if (scores[i] != kMinusInfinity) visible |= uint64_t{1} << i;
+  }
+  return visible;
+}
+QUERN_INLINE int count_visible(const VecF32 (&s)[kPageVectors]) {
+  VecI32 masked = {};  // -1 for each masked key
+#pragma GCC unroll 4
+  for (int v = 0; v < kPageVectors; ++v) masked += s[v] == kMinusInfinity;
+  return static_cast<int>(kPageKeys) + fold_lanes(masked, AddJoin());
+}
+
+// Dots to probabilities, those of masked keys 0. A NaN score makes its own probability NaN, and so
+// l and every sum it is added to, whatever m is; the result is NaN as it must be.
+QUERN_INLINE PageRow exponentiate(const AttentionPage& page, int row) {
+  PageRow result;
+  if (page.first[row] >= page.last[row]) return result;
+  VecF32 s[kPageVectors];
+  finish_scores(page, row, s);
+  const Extremes extremes = extremes_of(s);
+  result.m = extremes.largest;
+  if (!(extremes.smallest > kMinusInfinity)) {
+    // At an edge of what the row sees, or where something is not finite.
+    const int num_visible = count_visible(s);
+    if (num_visible == 0) return result;
+    result.has_gaps = num_visible != page.last[row] - page.first[row];
+    if (result.has_gaps) result.visible = find_visible(s);
+  }
+  result.is_empty = false;
+  float* p = page.scores + row * kPageKeys;
+#pragma GCC unroll 4
+  for (int v = 0; v < kPageVectors; ++v) {
+    s[v] = simd::strict_exp(s[v] - result.m);
+    store(p + v * kLanes, s[v]);
+  }
+  // The lanes(32) sum of 64 elements that are not -0.
   VecF32 partials[kPageVectors / 2];
 #pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors; ++v) store(scores + v * kLanes, p[v]);
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors / 2; ++v) {
-    partials[v] = (VecF32{} + p[v]) + p[v + kPageVectors / 2];
-  }
+  for (int v = 0; v < kPageVectors / 2; ++v) partials[v] = s[v] + s[v + kPageVectors / 2];
   result.l = join_lanes(partials, AddJoin());
   return result;
 }
@@ -210,29 +252,36 @@ QUERN_INLINE void add_keys(const AttentionPage& page, int row, int64_t begin, in
 template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void add_tile(const AttentionPage& page, int row, int64_t begin, int64_t end,
                            int64_t column) {
-  const Product product{page.scores + row * kPageKeys, kPageKeys, page.values, page.value_stride};
+  const ScoreLeft left{page.scores + row * kPageKeys};
+  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
+  const Right right{static_cast<const char*>(page.values) + column * kBytes, page.value_stride};
   float* sums = page.sums + row * page.row_stride + column;
   VecF32 tile[kRows][kVectors];
+#pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
       tile[r][v] = load<VecF32>(sums + r * page.row_stride + v * kLanes);
     }
   }
-  multiply_tile<kType>(product, begin, end, column, tile);
+  multiply_tile<kType>(left, right, begin, end, tile);
+#pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) store(sums + r * page.row_stride + v * kLanes, tile[r][v]);
   }
 }
 
 template <CacheType kType>
 QUERN_INLINE void add_shared_keys(const AttentionPage& page, int64_t begin, int64_t end) {
-  for_row_tiles(page.num_rows, [&]<class Rows>(int row, Rows) {
+  for_row_tiles(page.num_rows, [&]<class Shape>(int row, Shape) {
+    constexpr int kRows = Shape::kTileRows, kVectors = Shape::kTileVectors;
     int64_t column = 0;
-    for (; column + kTileVectors * kLanes <= page.value_dim; column += kTileVectors * kLanes) {
-      add_tile<kType, Rows::kValue, kTileVectors>(page, row, begin, end, column);
+    for (; column + kVectors * kLanes <= page.value_dim; column += kVectors * kLanes) {
+      add_tile<kType, kRows, kVectors>(page, row, begin, end, column);
     }
     for (; column < page.value_dim; column += kLanes) {
-      add_tile<kType, Rows::kValue, 1>(page, row, begin, end, column);
+      add_tile<kType, kRows, 1>(page, row, begin, end, column);
     }
   });
 }
@@ -275,10 +324,10 @@ void add_values(const AttentionPage& page, const PageRow* rows) {
   }
 }
 
-// left = left (+) right. m and l have room for kMaxTileRows rows.
+// left = left (+) right.
 void join(int num_rows, int64_t width, int64_t row_stride, const AttentionState& left,
           const AttentionState& right) {
-  float a[kMaxTileRows], b[kMaxTileRows], joined_l[kMaxTileRows], joined_m[kMaxTileRows];
+  float a[kStateRows], b[kStateRows], joined_l[kStateRows], joined_m[kStateRows];
   for (int row = 0; row < num_rows; row += kLanes) {
     const VecF32 m_left = load<VecF32>(left.m + row);
     const VecF32 m_right = load<VecF32>(right.m + row);
@@ -309,7 +358,7 @@ void join(int num_rows, int64_t width, int64_t row_stride, const AttentionState&
 
 void fold_page(const AttentionPage& page, const AttentionState& state) {
   PageRow rows[kMaxTileRows];
-  float m[kMaxTileRows] = {}, l[kMaxTileRows] = {};
+  float m[kStateRows] = {}, l[kStateRows] = {};
   int32_t is_empty[kMaxTileRows];
   for (int row = 0; row < page.num_rows; ++row) {
     rows[row] = exponentiate(page, row);

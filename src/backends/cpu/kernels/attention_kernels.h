@@ -8,7 +8,8 @@
 namespace quern::cpu {
 
 inline constexpr int64_t kPageKeys = 64;  // keys of a page: the inner chunk
-inline constexpr int kMaxTileRows = 32;   // query rows that share the loads of keys and values
+inline constexpr int kMaxTileRows = 24;   // query rows that share the loads of keys and values
+inline constexpr int kStateRows = 32;     // the same in whole vectors: room in arrays of rows
 // Rows of states and partial sums are this much apart at least: whole vectors of every level.
 inline constexpr int64_t kRowAlignment = 16;
 
@@ -39,8 +40,8 @@ struct AttentionPage {
 // What keys contributed to each row: maximum, sum of exp(score - m), sum of exp(score - m) * value.
 struct AttentionState {
   int32_t* is_empty = nullptr;  // [rows]: no visible key yet; then the rest means nothing
-  float* m = nullptr;           // [rows]
-  float* l = nullptr;           // [rows]
+  float* m = nullptr;           // [kStateRows]
+  float* l = nullptr;           // [kStateRows]
   float* o = nullptr;           // [rows][row_stride]
 };
 

@@ -28,26 +28,59 @@ using VectorFor = typename VectorOfElement<T>::Type;
 template <class V>
 constexpr int kLanesOf = sizeof(V) / sizeof(ElementOf<V>);
 
-// 32 partials join as (l, l+16), (l, l+8), ... The first halvings are whole vectors, the rest
-// happens in one array.
+template <class T, int kCount>
+struct SmallVector {
+  typedef T Type __attribute__((vector_size(kCount * sizeof(T))));
+};
+template <class Half>
+struct Halves {
+  Half low;
+  Half high;
+};
+
+// Lanes join as (l, l + n/2), (l, l + n/4), ..., the lower one first.
+template <class V, class Join>
+QUERN_INLINE ElementOf<V> fold_lanes(V v, Join join) {
+  constexpr int kHalf = kLanesOf<V> / 2;
+  if constexpr (kHalf == 0) {
+    return v[0];
+  } else if constexpr (kHalf == 1) {
+    return join(v[0], v[1]);
+  } else {
+    Halves<typename SmallVector<ElementOf<V>, kHalf>::Type> halves;
+    __builtin_memcpy(&halves, &v, sizeof(v));
+    return fold_lanes(join(halves.low, halves.high), join);
+  }
+}
+
+// 32 partials join as (l, l+16), (l, l+8), ...
 template <class V, class Join>
 QUERN_INLINE ElementOf<V> join_lanes(V* partials, Join join) {
   constexpr int kVectors = kSumLanes / kLanesOf<V>;
+#pragma GCC unroll 8
   for (int half = kVectors / 2; half > 0; half /= 2) {
     for (int i = 0; i < half; ++i) partials[i] = join(partials[i], partials[i + half]);
   }
-  ElementOf<V> lanes[kLanesOf<V>];
-  store(lanes, partials[0]);
-  for (int half = kLanesOf<V> / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] = join(lanes[i], lanes[i + half]);
-  }
-  return lanes[0];
+  return fold_lanes(partials[0], join);
 }
 
 struct AddJoin {
   template <class T>
   QUERN_INLINE T operator()(T a, T b) const {
     return a + b;
+  }
+};
+
+struct LargerJoin {
+  template <class T>
+  QUERN_INLINE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+struct SmallerJoin {
+  template <class T>
+  QUERN_INLINE T operator()(T a, T b) const {
+    return a < b ? a : b;
   }
 };
 
@@ -103,15 +136,8 @@ QUERN_INLINE T largest(const T* x, int64_t n) {
       }
     }
     for (int v = 1; v < 4; ++v) best4[0] = best4[v] > best4[0] ? best4[v] : best4[0];
-    T lanes[kWidth], sums[kWidth];
-    store(lanes, best4[0]);
-    store(sums, sum);
-    T joined_sum = 0;
-    best = lanes[0];
-    for (int l = 0; l < kWidth; ++l) {
-      best = lanes[l] > best ? lanes[l] : best;
-      joined_sum += sums[l];
-    }
+    best = fold_lanes(best4[0], LargerJoin());
+    const T joined_sum = fold_lanes(sum, AddJoin());
     // Infinities, NaN and zeros need the careful comparison.
     if (joined_sum != joined_sum || best == 0) {
       best = x[0];

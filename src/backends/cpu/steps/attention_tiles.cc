@@ -8,9 +8,7 @@
 namespace quern::cpu {
 namespace {
 
-// A multiple of the register tiles of all levels, for groups of 1, 2, 3, 5, 6 heads.
-constexpr int64_t kTileRows = 30;
-static_assert(kTileRows <= kMaxTileRows);
+constexpr int64_t kTileRows = kMaxTileRows;
 
 // Heads of a group in parts of nearly equal size, each with room in a tile.
 int64_t heads_per_tile(int64_t group) {

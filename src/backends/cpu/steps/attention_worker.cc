@@ -30,19 +30,19 @@ int64_t attention_row_stride(const HostKvStore& store) {
   return round_up(store.value_dim(), kRowAlignment);
 }
 
-// is_empty, m, l: kMaxTileRows each; then o.
+// is_empty, m, l: kStateRows each; then o.
 int64_t attention_state_bytes(int64_t row_stride) {
-  return kMaxTileRows * (3 + row_stride) * kFloatBytes;
+  return (3 * kStateRows + kMaxTileRows * row_stride) * kFloatBytes;
 }
 AttentionState attention_state_at(std::byte* memory) {
   auto* numbers = reinterpret_cast<float*>(memory);
-  return {reinterpret_cast<int32_t*>(memory), numbers + kMaxTileRows, numbers + 2 * kMaxTileRows,
-          numbers + 3 * kMaxTileRows};
+  return {reinterpret_cast<int32_t*>(memory), numbers + kStateRows, numbers + 2 * kStateRows,
+          numbers + 3 * kStateRows};
 }
 
 int64_t AttentionWorker::scratch_bytes(const HostKvStore& store) {
   const int64_t row_stride = attention_row_stride(store);
-  const int64_t query = kMaxTileRows * round_up(store.key_dim(), kRowAlignment);
+  const int64_t query = (kMaxTileRows + 1) * round_up(store.key_dim(), kRowAlignment);
   const int64_t scores = kMaxTileRows * kPageKeys;
   const int64_t rows = 2 * kMaxTileRows * row_stride;  // sums and results
   const int64_t values = kPageKeys * row_stride;
@@ -58,6 +58,7 @@ AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : 
     return taken;
   };
   query_ = take(kMaxTileRows * round_up(store.key_dim(), kRowAlignment));
+  row_ = take(round_up(store.key_dim(), kRowAlignment));
   values_ = take(kPageKeys * row_stride);
   results_ = take(kMaxTileRows * row_stride);
   page_.key_dim = store.key_dim();
@@ -78,20 +79,28 @@ AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : 
 }
 
 void AttentionWorker::clear(const AttentionState& state) const {
-  std::fill_n(state.is_empty, kMaxTileRows, 1);
-  std::fill_n(state.m, kMaxTileRows, 0.0F);
-  std::fill_n(state.l, kMaxTileRows, 0.0F);
+  std::fill_n(state.is_empty, kStateRows, 1);
+  std::fill_n(state.m, kStateRows, 0.0F);
+  std::fill_n(state.l, kStateRows, 0.0F);
 }
 
+// Queries as columns: [key_dim][kMaxTileRows].
 void AttentionWorker::load_queries(const AttentionTile& tile) {
   if (loaded_ == &tile) return;
   loaded_ = &tile;
   page_.num_rows = tile.num_rows();
+  const int64_t dim = page_.key_dim;
   const int64_t heads = job_.q.shape[1];
-  const int64_t count = tile.num_heads * page_.key_dim;
-  for (int64_t t = 0; t < tile.num_tokens; ++t) {
-    const int64_t first = ((tile.first_token + t) * heads + tile.first_head) * page_.key_dim;
-    load_row(job_.q, first, count, query_ + t * count);
+  for (int row = 0; row < page_.num_rows; ++row) {
+    const int64_t token = tile.first_token + row / tile.num_heads;
+    const int64_t head = tile.first_head + row % tile.num_heads;
+    const int64_t first = (token * heads + head) * dim;
+    const float* x = job_.q.as<const float>() + first;
+    if (job_.q.dtype != DType::kF32) {
+      load_row(job_.q, first, dim, row_);
+      x = row_;
+    }
+    for (int64_t d = 0; d < dim; ++d) query_[d * kMaxTileRows + row] = x[d];
   }
 }
 

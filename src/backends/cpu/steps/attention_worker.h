@@ -59,6 +59,7 @@ class AttentionWorker {
   int32_t first_[kMaxTileRows];
   int32_t last_[kMaxTileRows];
   float* query_;
+  float* row_;      // a query before it becomes a column
   float* values_;   // a page of values widened to f32, for dims that are not whole vectors
   float* results_;  // rows of the output before they are narrowed
   std::byte* inner_;
