@@ -58,7 +58,7 @@ void dequantize_row(DType dtype, const std::byte* row, float* out, int64_t n);
 // True for floats and the formats with an encoder.
 bool can_encode(DType dtype);
 // n f32 values to `dtype`, n a multiple of the block size; the same bits on every machine.
-// A block with a NaN or an infinity decodes to NaNs. Needs can_encode(dtype).
+// A block with a NaN or an infinity decodes to NaNs (mxfp4: infinities). Needs can_encode(dtype).
 void quantize_row(DType dtype, const float* row, std::byte* out, int64_t n);
 
 }  // namespace quern

@@ -117,7 +117,7 @@ TEST(Encoder, ZerosStayZeros) {
   }
 }
 
-TEST(Encoder, OneNanOrInfinityMakesItsBlockNan) {
+TEST(Encoder, OneNanOrInfinityMakesItsBlockNotFinite) {
   for (DType dtype : encodable_blocks()) {
     for (float special : {kNan, kInf, -kInf}) {
       std::vector<float> x = sample_row();
@@ -125,7 +125,9 @@ TEST(Encoder, OneNanOrInfinityMakesItsBlockNan) {
       const std::vector<float> decoded = round_trip(dtype, x);
       const auto size = static_cast<size_t>(dtype_info(dtype).block_size);
       for (size_t i = 0; i < x.size(); ++i) {
-        EXPECT_EQ(std::isnan(decoded[i]), i / size == 37 / size) << dtype_name(dtype) << " " << i;
+        const bool is_bad =
+            dtype == DType::kMXFP4 ? std::isinf(decoded[i]) : std::isnan(decoded[i]);
+        EXPECT_EQ(is_bad, i / size == 37 / size) << dtype_name(dtype) << " " << i;
       }
     }
   }
@@ -167,6 +169,27 @@ TEST(Encoder, Q8ErrorIsHalfAStep) {
     const float limit = amax / 127 * (0.5f + 127 * 0x1p-11f);
     for (size_t i = block; i < block + 32; ++i) EXPECT_LE(std::fabs(decoded[i] - x[i]), limit);
   }
+}
+
+TEST(Encoder, Mxfp4KeepsItsOwnValuesAndTakesTiesToTheEvenCode) {
+  std::vector<float> x(32, 0.0f);
+  const std::vector<float> values = {6, -6, 4, 3, 2, 1.5f, 1, 0.5f, -0.5f, -3};
+  std::copy(values.begin(), values.end(), x.begin());
+  EXPECT_EQ(round_trip(DType::kMXFP4, x), x);
+  const std::vector<float> ties = {5, 3.5f, 2.5f, 1.75f, 1.25f, 0.75f, 0.25f, -1.25f};
+  const std::vector<float> even = {4, 4, 2, 2, 1, 1, 0, -1};
+  std::copy(ties.begin(), ties.end(), x.begin() + 16);
+  const std::vector<float> decoded = round_trip(DType::kMXFP4, x);
+  for (size_t i = 0; i < even.size(); ++i) EXPECT_EQ(decoded[16 + i], even[i]) << ties[i];
+}
+
+TEST(Encoder, Iq4KeepsValuesOfItsCodebook) {
+  std::vector<float> x;
+  for (int value : {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}) {
+    x.push_back(static_cast<float>(value) * 0.125f);
+    x.push_back(static_cast<float>(value) * 0.125f);
+  }
+  EXPECT_EQ(round_trip(DType::kIQ4_NL, x), x);
 }
 
 TEST(Encoder, EveryFloatAndNoReadOnlyFormatCanBeEncoded) {

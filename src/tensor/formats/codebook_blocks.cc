@@ -2,16 +2,12 @@
 #include <bit>
 
 #include "tensor/formats/block_bytes.h"
+#include "tensor/formats/codebooks.h"
+#include "tensor/formats/encoders.h"
 #include "tensor/formats/families.h"
 
 namespace quern {
 namespace {
-
-// A curve fitted to normally distributed weights; fixed by the file format.
-constexpr int8_t kIq4Values[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                   1,    13,   25,  38,  53,  69,  89,  113};
-// Twice the e2m1 values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives; -0 reads as 0.
-constexpr int8_t kFp4Values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
 // `half` bytes; byte j holds element j in its low half and element j + half in its high half.
 void read_codes(const std::byte* codes, int half, const int8_t (&values)[16], int8_t* q) {
@@ -60,9 +56,9 @@ void decode_nvfp4(const std::byte* block, DecodedBlock& out) {
 
 using enum BlockFormat::Kind;
 constexpr BlockFormat kFormats[] = {
-    {DType::kIQ4_NL, kScale, 32, 18, 32, 32, 32, decode_iq4_nl, nullptr},
+    {DType::kIQ4_NL, kScale, 32, 18, 32, 32, 32, decode_iq4_nl, encode_iq4_nl},
     {DType::kIQ4_XS, kSuperScale, 256, 136, 256, 32, 256, decode_iq4_xs, nullptr},
-    {DType::kMXFP4, kScale, 32, 17, 32, 32, 32, decode_mxfp4, nullptr},
+    {DType::kMXFP4, kScale, 32, 17, 32, 32, 32, decode_mxfp4, encode_mxfp4},
     {DType::kNVFP4, kScale, 64, 36, 16, 64, 32, decode_nvfp4, nullptr},
 };
 

@@ -11,6 +11,9 @@ void encode_q4_1(const float* x, std::byte* block);
 void encode_q5_0(const float* x, std::byte* block);
 void encode_q5_1(const float* x, std::byte* block);
 
+void encode_iq4_nl(const float* x, std::byte* block);
+void encode_mxfp4(const float* x, std::byte* block);
+
 void encode_q2_k(const float* x, std::byte* block);
 void encode_q3_k(const float* x, std::byte* block);
 void encode_q4_k(const float* x, std::byte* block);
