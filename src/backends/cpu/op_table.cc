@@ -32,6 +32,11 @@ constexpr OpEntry linear(std::string_view id) {
           .packed_input = 0,
           .packed_scale = 3};
 }
+// Weights of all experts are packed too; their activations stay in plain form until they are sorted
+// by expert.
+constexpr OpEntry experts_linear(std::string_view id) {
+  return {.id = id, .kind = Kind::kDirect, .make = make_experts_linear, .packed_weight = 1};
+}
 constexpr OpEntry view(std::string_view id) {
   return {.id = id, .kind = Kind::kDirect, .is_view = true};
 }
@@ -109,9 +114,9 @@ constexpr OpEntry kTable[] = {
     direct("elementwise.neg", make_unary),
     direct("elementwise.sqrt", make_unary),
     direct("elementwise.sub", make_binary),
-    registry("embedding.token"),
-    registry("experts.combine"),
-    registry("experts.linear"),
+    direct("embedding.token", make_embedding),
+    direct("experts.combine", make_experts_combine),
+    experts_linear("experts.linear"),
     graph_only("graph.constant"),
     graph_only("graph.weight"),
     direct("kv.append", make_kv_append),
@@ -161,14 +166,14 @@ constexpr OpEntry kTable[] = {
     registry("reduction.reduce_min"),
     registry("reduction.sum"),
     registry("shape.broadcast"),
-    registry("shape.concat"),
-    registry("shape.gather_rows"),
+    direct("shape.concat", make_concat),
+    direct("shape.gather_rows", make_gather_rows),
     registry("shape.last_token"),
     registry("shape.merge_heads"),
     registry("shape.permute"),
     view("shape.reshape"),
     registry("shape.select_rows"),
-    registry("shape.slice"),
+    direct("shape.slice", make_slice),
     registry("shape.split"),
     registry("shape.transpose"),
     registry("shape.upsample_nearest2d"),

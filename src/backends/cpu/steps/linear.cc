@@ -5,6 +5,7 @@
 
 #include "backends/cpu/kernels/activation_packing.h"
 #include "backends/cpu/shared_tables.h"
+#include "backends/cpu/steps/activation_kind.h"
 #include "backends/cpu/steps/float_rows.h"
 #include "backends/cpu/steps/steps.h"
 
@@ -13,19 +14,6 @@ namespace {
 
 constexpr size_t kX = 0, kWeight = 1, kBias = 2, kScale = 3;
 
-ActivationKind kind_of(DType x) {
-  switch (x) {
-    case DType::kI8:
-      return ActivationKind::kInt8;
-    case DType::kI16:
-      return ActivationKind::kInt16;
-    case DType::kF64:
-      return ActivationKind::kF64;
-    default:
-      return ActivationKind::kF32;
-  }
-}
-
 // T is the type of y and of the bias.
 template <class T>
 class LinearStep final : public Step {
@@ -33,7 +21,7 @@ class LinearStep final : public Step {
   LinearStep(const StepRequest& request, std::shared_ptr<const PackedWeight> weight,
              VectorOperand<T> bias)
       : machine_(request.machine),
-        kind_(kind_of(request.input_type(kX).dtype)),
+        kind_(activation_kind_of(request.input_type(kX).dtype)),
         weight_scale_(request.attributes().number("weight_scale")),
         weight_(std::move(weight)),
         bias_(std::move(bias)) {}
@@ -121,7 +109,7 @@ Result<void> LinearStep<T>::multiply(const StepContext& context, const PackedWei
 Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& request) {
   if (!request.is_loaded(kWeight)) return nullptr;
   const ValueId value = request.node().inputs[kWeight];
-  const ActivationKind kind = kind_of(request.input_type(kX).dtype);
+  const ActivationKind kind = activation_kind_of(request.input_type(kX).dtype);
   auto& slot = request.tables.packed_weight(value, kind);
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
