@@ -20,6 +20,19 @@ struct TilePointers {
   const int16_t* pairs;
 };
 
+// The cache lines of kBytes bytes.
+template <int64_t kBytes>
+QUERN_INLINE void prefetch(const std::byte* p) {
+  unroll<(kBytes + 63) / 64>([&](auto line)
+                                 QUERN_INLINE_LAMBDA { __builtin_prefetch(p + line * 64); });
+}
+
+// For one token, when the weights come from memory: the bytes that lie kPrefetchDistance ahead.
+template <int kTokens, int64_t kBytes>
+QUERN_INLINE void prefetch_ahead(const std::byte* p) {
+  if constexpr (kTokens == 1 && kPrefetchDistance > 0) prefetch<kBytes>(p + kPrefetchDistance);
+}
+
 // kTokens of the tile's tokens.
 template <SchemeId kId, int kPlanes, int kTokens>
 struct TileProduct {
@@ -97,6 +110,7 @@ struct TileProduct {
       VecF32 block[kTokens] = {};
       for (int64_t i = 0; i < count; ++i) {
         add_terms(panel, block);
+        prefetch_ahead<kTokens, kRecordBytes>(panel);
         panel += kRecordBytes;
         next_32();
         a.d += a.width;
@@ -118,6 +132,7 @@ struct TileProduct {
         });
       });
       sub_scales += kRuns * kLanes;
+      prefetch_ahead<kTokens, kCodeBytes>(codes);
       codes += kCodeBytes;
       next_32();
     }
@@ -143,6 +158,10 @@ struct TileProduct {
   QUERN_INLINE void run_super(const std::byte* panel, int64_t num_blocks) {
     for (int64_t first = 0; first < num_blocks; first += 8) {
       VecI32 sums[kTokens][kPlanes] = {};
+      // Minima are read after the codes; lines read backwards stop the hardware's prefetching
+      // (q2_K from memory on Zen 4: 3.4 times slower).
+      if constexpr (kTokens == 1 && s.sub_block == 16) prefetch<kHeaderBytes>(panel);
+      prefetch_ahead<kTokens, kHeaderBytes>(panel);
       sum_sub_blocks(panel, sums);
       const VecF32 scale = load_scales<s.storage>(panel);
       unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA {

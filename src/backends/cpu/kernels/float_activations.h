@@ -23,6 +23,7 @@ ProductSize float_product_size(const LinearKernels& kernels, int64_t num_panels,
   return {.num_panels = num_panels,
           .num_tokens = num_tokens,
           .tile = kernels.float_tile,
+          .token_block_bytes = kernels.token_block_bytes,
           .bytes_per_token = columns * static_cast<int64_t>(sizeof(T)),
           .bytes_per_panel = panel_bytes,
           .products_per_panel = columns * rows * bytes_per_lane / kernels.num_lanes};

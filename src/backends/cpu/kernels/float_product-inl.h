@@ -125,5 +125,12 @@ void float_product(const FloatProduct<typename Weights::Element>& p, const Produ
   }
 }
 
+template <class Weights>
+void widen(const std::byte* codes, int64_t n, float* out) {
+  for (int64_t i = 0; i < n; i += kLanes) {
+    store(out + i, Weights::load_at(codes + i * Weights::kBytes));
+  }
+}
+
 }  // namespace
 }  // namespace quern::cpu

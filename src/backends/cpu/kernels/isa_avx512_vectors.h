@@ -6,10 +6,38 @@
 namespace quern::cpu {
 namespace {
 
+QUERN_INLINE VecU32 load_u16(const uint16_t* p) {
+  const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (VecU32)_mm512_maskz_cvtepu16_epi32(0xFFFF, words);
+}
 QUERN_INLINE VecF32 widen_f16(const uint16_t* p) {
   // The form with a mask, because GCC 12 warns about an uninitialised operand of the plain one.
   return (VecF32)_mm512_maskz_cvtph_ps(0xFFFF,
                                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+
+// Conversions between kLanes integers of 8 or 16 bits in memory and lanes of 32 bits. GCC 12 makes
+// loops over the elements of __builtin_convertvector, so levels spell them out. Stores need values
+// in range.
+QUERN_INLINE VecI32 load_i8(const int8_t* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  return (VecI32)_mm512_maskz_cvtepi8_epi32(0xFFFF, bytes);
+}
+QUERN_INLINE VecI32 load_i16(const int16_t* p) {
+  const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (VecI32)_mm512_maskz_cvtepi16_epi32(0xFFFF, words);
+}
+QUERN_INLINE void store_i8(int8_t* p, VecI32 v) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_maskz_cvtepi32_epi8(0xFFFF, (__m512i)v));
+}
+QUERN_INLINE void store_i16(int16_t* p, VecI32 v) {
+  const __m256i words = _mm512_maskz_cvtepi32_epi16(0xFFFF, (__m512i)v);
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), words);
+}
+// 2 kLanes unsigned bytes to 16 bits.
+QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  return (VecI16)_mm512_cvtepu8_epi16(bytes);
 }
 
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.

@@ -7,6 +7,8 @@ namespace quern::cpu {
 namespace {
 constexpr Isa kThisIsa = Isa::kScalar;
 constexpr int kVectorBytes = 4;
+// How far ahead of the weights a product with one token prefetches, in bytes; 0: not at all.
+constexpr int kPrefetchDistance = 0;
 }  // namespace
 }  // namespace quern::cpu
 
@@ -15,8 +17,31 @@ constexpr int kVectorBytes = 4;
 namespace quern::cpu {
 namespace {
 
+QUERN_INLINE VecU32 load_u16(const uint16_t* p) {
+  return VecU32{} + *p;
+}
 QUERN_INLINE VecF32 widen_f16(const uint16_t* p) {
-  return widen_f16_bits(load<VecU16Half>(p));
+  return widen_f16_bits(load_u16(p));
+}
+
+// Conversions between kLanes integers of 8 or 16 bits in memory and lanes of 32 bits. GCC 12 makes
+// loops over the elements of __builtin_convertvector, so levels spell them out. Stores need values
+// in range.
+QUERN_INLINE VecI32 load_i8(const int8_t* p) {
+  return VecI32{} + *p;
+}
+QUERN_INLINE VecI32 load_i16(const int16_t* p) {
+  return VecI32{} + *p;
+}
+QUERN_INLINE void store_i8(int8_t* p, VecI32 v) {
+  *p = static_cast<int8_t>(v[0]);
+}
+QUERN_INLINE void store_i16(int16_t* p, VecI32 v) {
+  *p = static_cast<int16_t>(v[0]);
+}
+// 2 kLanes unsigned bytes to 16 bits.
+QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
+  return VecI16{p[0], p[1]};
 }
 
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.

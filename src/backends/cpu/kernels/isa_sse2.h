@@ -9,6 +9,8 @@ namespace quern::cpu {
 namespace {
 constexpr Isa kThisIsa = Isa::kSse2;
 constexpr int kVectorBytes = 16;
+// How far ahead of the weights a product with one token prefetches, in bytes.
+constexpr int kPrefetchDistance = 2048;
 }  // namespace
 }  // namespace quern::cpu
 
@@ -17,8 +19,39 @@ constexpr int kVectorBytes = 16;
 namespace quern::cpu {
 namespace {
 
+QUERN_INLINE VecU32 load_u16(const uint16_t* p) {
+  const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (VecU32)_mm_unpacklo_epi16(v, _mm_setzero_si128());
+}
 QUERN_INLINE VecF32 widen_f16(const uint16_t* p) {
-  return widen_f16_bits(load<VecU16Half>(p));
+  return widen_f16_bits(load_u16(p));
+}
+
+// Conversions between kLanes integers of 8 or 16 bits in memory and lanes of 32 bits. GCC 12 makes
+// loops over the elements of __builtin_convertvector, so levels spell them out. Stores need values
+// in range.
+QUERN_INLINE VecI32 load_i16(const int16_t* p) {
+  const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (VecI32)_mm_srai_epi32(_mm_unpacklo_epi16(v, v), 16);
+}
+QUERN_INLINE VecI32 load_i8(const int8_t* p) {
+  const __m128i v = (__m128i)splat_i32(p);
+  const __m128i pairs = _mm_unpacklo_epi8(v, v);
+  return (VecI32)_mm_srai_epi32(_mm_unpacklo_epi16(pairs, pairs), 24);
+}
+QUERN_INLINE void store_i16(int16_t* p, VecI32 v) {
+  const __m128i narrow = _mm_packs_epi32((__m128i)v, (__m128i)v);
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), narrow);
+}
+QUERN_INLINE void store_i8(int8_t* p, VecI32 v) {
+  const __m128i words = _mm_packs_epi32((__m128i)v, (__m128i)v);
+  const int32_t bytes = _mm_cvtsi128_si32(_mm_packs_epi16(words, words));
+  __builtin_memcpy(p, &bytes, sizeof(bytes));
+}
+// 2 kLanes unsigned bytes to 16 bits.
+QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
+  const __m128i v = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return (VecI16)_mm_unpacklo_epi8(v, _mm_setzero_si128());
 }
 
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.

@@ -12,6 +12,7 @@ KernelTable make_kernel_table() {
           .elementwise = elementwise_kernels<kIsa>(),
           .linear = linear_kernels<kIsa>(),
           .norm = norm_kernels<kIsa>(),
+          .probe = probe_kernels<kIsa>(),
           .quantize = quantize_kernels<kIsa>(),
           .rope = rope_kernels<kIsa>(),
           .softmax = softmax_kernels<kIsa>()};

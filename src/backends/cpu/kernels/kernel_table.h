@@ -9,6 +9,7 @@
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
 #include "backends/cpu/kernels/norm_kernels.h"
+#include "backends/cpu/kernels/probe_kernels.h"
 #include "backends/cpu/kernels/quantize_kernels.h"
 #include "backends/cpu/kernels/rope_kernels.h"
 #include "backends/cpu/kernels/softmax_kernels.h"
@@ -23,6 +24,7 @@ struct KernelTable {
   ElementwiseKernels elementwise;
   LinearKernels linear;
   NormKernels norm;
+  ProbeKernels probe;
   QuantizeKernels quantize;
   RopeKernels rope;
   SoftmaxKernels softmax;

@@ -72,6 +72,8 @@ using FloatProductKernel = void (*)(const FloatProduct<T>&, const ProductRange&)
 // One panel of a scheme as f32: out[k * stride + lane] for K columns.
 using DequantizePanelKernel = void (*)(const std::byte* panel, int64_t columns, float* out,
                                        int64_t stride);
+// n narrow floats as f32; n is a multiple of num_lanes.
+using WidenKernel = void (*)(const std::byte* codes, int64_t n, float* out);
 
 struct LinearKernels {
   int num_lanes = 0;  // 32-bit lanes of a vector: rows of a panel of a block-quantised weight
@@ -89,6 +91,12 @@ struct LinearKernels {
   FloatProductKernel<float> f16_product = nullptr;
   FloatProductKernel<float> bf16_product = nullptr;
   FloatProductKernel<double> f64_product = nullptr;
+  WidenKernel widen_f16 = nullptr;
+  WidenKernel widen_bf16 = nullptr;
+
+  // Activations of a block of tokens: half of the second-level cache that machines of the level
+  // have, 512 KB before AVX-512 and 1 MB with it.
+  int64_t token_block_bytes = int64_t{256} << 10;
 };
 
 // Each fills its part of the table; defined once per level, in the source of its name.

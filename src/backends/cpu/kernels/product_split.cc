@@ -8,9 +8,6 @@
 namespace quern::cpu {
 namespace {
 
-// Activations of a token block: half of a second-level cache of 512 KB (Zen 2 and 3; later
-// processors have more).
-constexpr int64_t kTokenBlockBytes = int64_t{256} << 10;
 // A chunk is worth this many bytes of weights or vector multiplications: about 3 us each, ten
 // times what claiming a chunk costs with contention.
 constexpr int64_t kChunkBytes = int64_t{48} << 10;
@@ -23,7 +20,7 @@ constexpr int64_t kChunksPerThread = 8;
 ProductSplit::ProductSplit(const ProductSize& size, int num_threads)
     : num_panels_(size.num_panels), num_tokens_(size.num_tokens) {
   if (size.num_panels == 0 || size.num_tokens == 0) return;
-  const int64_t fitting = kTokenBlockBytes / std::max<int64_t>(1, size.bytes_per_token);
+  const int64_t fitting = size.token_block_bytes / std::max<int64_t>(1, size.bytes_per_token);
   const int64_t tiles = std::max<int64_t>(1, fitting / size.tile);
   // Blocks of equal numbers of tiles.
   const int64_t all_tiles = ceil_divide(size.num_tokens, size.tile);

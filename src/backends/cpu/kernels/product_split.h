@@ -11,6 +11,7 @@ struct ProductSize {
   int64_t num_panels = 0;
   int64_t num_tokens = 0;
   int64_t tile = 1;                // tokens of a full tile
+  int64_t token_block_bytes = 0;   // most bytes of activations in a block of tokens
   int64_t bytes_per_token = 0;     // of packed activations
   int64_t bytes_per_panel = 0;     // of weights
   int64_t products_per_panel = 0;  // vector multiplications for one panel and token

@@ -17,6 +17,7 @@ TEST(ProductSplit, ChunksCoverEveryPanelAndTokenOnce) {
           const ProductSize size{.num_panels = panels,
                                  .num_tokens = tokens,
                                  .tile = tile,
+                                 .token_block_bytes = 65536,
                                  .bytes_per_token = 4096,
                                  .bytes_per_panel = 18432,
                                  .products_per_panel = 1024};
@@ -48,6 +49,7 @@ TEST(ProductSplit, SmallWorkIsOneChunk) {
   const ProductSize size{.num_panels = 2,
                          .num_tokens = 1,
                          .tile = 8,
+                         .token_block_bytes = 65536,
                          .bytes_per_token = 64,
                          .bytes_per_panel = 640,
                          .products_per_panel = 16};

@@ -49,23 +49,31 @@ QUERN_INLINE int32_t max_magnitude_bits(const float* x, int64_t n) {
   return reduce_max(largest);
 }
 
-// Where the integers of a block come from: floats with a scale, or integers that are there.
 // |x * r| passes the limit by less than half, so rounding needs no clamp.
+QUERN_INLINE VecI32 round_scaled(VecF32 x, const BlockScale& scale) {
+  return scale.is_finite ? round_to_i32(x * splat(scale.r)) : VecI32{};
+}
+
+QUERN_INLINE void store_integers(int8_t* p, VecI32 v) {
+  store_i8(p, v);
+}
+QUERN_INLINE void store_integers(int16_t* p, VecI32 v) {
+  store_i16(p, v);
+}
+
+// Where the integers of a block come from: floats with a scale, or integers that are there.
 struct FloatSource {
   const float* x;
-  float r;
-  bool is_finite;
-  QUERN_INLINE VecI32 integers(int i) const {
-    return is_finite ? round_to_i32(load<VecF32>(x + i) * splat(r)) : VecI32{};
-  }
+  BlockScale scale;
+  QUERN_INLINE VecI32 integers(int i) const { return round_scaled(load<VecF32>(x + i), scale); }
 };
-template <class Narrow>
-struct IntegerSource {
-  const void* q;
-  QUERN_INLINE VecI32 integers(int i) const {
-    const auto* at = static_cast<const char*>(q) + i * static_cast<int>(sizeof(Narrow)) / kLanes;
-    return __builtin_convertvector(load<Narrow>(at), VecI32);
-  }
+struct Int8Source {
+  const int8_t* q;
+  QUERN_INLINE VecI32 integers(int i) const { return load_i8(q + i); }
+};
+struct Int16Source {
+  const int16_t* q;
+  QUERN_INLINE VecI32 integers(int i) const { return load_i16(q + i); }
 };
 
 // Sums over 16 elements, by half and plane.
@@ -92,7 +100,7 @@ QUERN_INLINE HalfSums<kPlanes> pack_32(const Source& source, int first, int8_t* 
         planes[1] = integer - (planes[0] << 8);
       }
       unroll<kPlanes>([&](auto p) QUERN_INLINE_LAMBDA {
-        store(q + p * 32 + i, __builtin_convertvector(planes[p], VecI8Quarter));
+        store_i8(q + p * 32 + i, planes[p]);
         plane_sums[p] += planes[p];
       });
     }
@@ -148,7 +156,7 @@ void pack_floats(const float* x, const PackToken& token) {
   PackToken out = token;
   for (int64_t first = 0; first < token.columns; first += kBlock) {
     const BlockScale scale = block_scale<kPlanes>(max_magnitude_bits(x + first, kBlock));
-    const FloatSource source{x + first, scale.r, scale.is_finite};
+    const FloatSource source{x + first, scale};
     if constexpr (kBlock == 32) {
       pack_block_32<kPlanes>(source, scale.d, out);
     } else {
@@ -159,10 +167,11 @@ void pack_floats(const float* x, const PackToken& token) {
 
 template <int kPlanes, int kBlock>
 void pack_integers(const void* q, const float* d, const PackToken& token) {
-  using Source = IntegerSource<ConditionalType<kPlanes == 1, VecI8Quarter, VecI16Half>>;
+  using Integer = ConditionalType<kPlanes == 1, int8_t, int16_t>;
+  using Source = ConditionalType<kPlanes == 1, Int8Source, Int16Source>;
   PackToken out = token;
   for (int64_t first = 0; first < token.columns; first += kBlock) {
-    const Source source{static_cast<const char*>(q) + first * kPlanes};
+    const Source source{static_cast<const Integer*>(q) + first};
     if constexpr (kBlock == 32) {
       pack_block_32<kPlanes>(source, *d++, out);
     } else {
@@ -174,20 +183,19 @@ void pack_integers(const void* q, const float* d, const PackToken& token) {
 template <int kPlanes>
 void quantize_row(const float* x, int64_t n, int64_t block, void* q, float* d) {
   using Integer = ConditionalType<kPlanes == 1, int8_t, int16_t>;
-  using Narrow = ConditionalType<kPlanes == 1, VecI8Quarter, VecI16Half>;
   auto* out = static_cast<Integer*>(q);
   for (int64_t first = 0; first < n; first += block) {
     const int64_t count = n - first < block ? n - first : block;
     const BlockScale scale = block_scale<kPlanes>(max_magnitude_bits(x + first, count));
     *d++ = scale.d;
-    for (int64_t i = 0; i < count; i += kLanes) {
-      const int64_t rest = count - i < kLanes ? count - i : kLanes;
-      VecI32 integers{};
-      if (scale.is_finite) {
-        integers = round_to_i32(load_partial<VecF32>(x + first + i, rest) * splat(scale.r));
-      }
-      store_partial(out + first + i, __builtin_convertvector(integers, Narrow), rest);
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      store_integers(out + first + i, round_scaled(load<VecF32>(x + first + i), scale));
     }
+    if (i == count) continue;
+    Integer rest[kLanes];
+    store_integers(rest, round_scaled(load_partial<VecF32>(x + first + i, count - i), scale));
+    for (int64_t lane = 0; i < count; ++i, ++lane) out[first + i] = rest[lane];
   }
 }
 

@@ -115,14 +115,15 @@ QUERN_INLINE VecI32 round_to_i32(VecF32 v) {
   return bits_as<VecI32>(v + magic) - bits_as<VecI32>(magic);
 }
 
+// kLanes unsigned integers of 16 bits, widened; each level defines it.
+QUERN_INLINE VecU32 load_u16(const uint16_t* p);
+
 QUERN_INLINE VecF32 widen_bf16(const uint16_t* p) {
-  const VecU32 code = __builtin_convertvector(load<VecU16Half>(p), VecU32);
-  return bits_as<VecF32>(code << 16);
+  return bits_as<VecF32>(load_u16(p) << 16);
 }
 
-// f16 codes to f32, exactly, by integer steps: for levels without an instruction.
-QUERN_INLINE VecF32 widen_f16_bits(VecU16Half codes) {
-  const VecU32 code = __builtin_convertvector(codes, VecU32);
+// f16 codes in 32-bit lanes to f32, exactly, by integer steps: for levels without an instruction.
+QUERN_INLINE VecF32 widen_f16_bits(VecU32 code) {
   const VecU32 magnitude = code & 0x7FFFu;
   const VecU32 normal = (magnitude << 13) + (112u << 23);
   // A denormal: (1 + m) * 2^-14 - 2^-14.

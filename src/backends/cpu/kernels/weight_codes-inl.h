@@ -98,11 +98,11 @@ QUERN_INLINE VecF32 load_scales(const std::byte* p) {
 
 // One signed byte per lane, widened.
 QUERN_INLINE VecI32 load_sub_scales(const std::byte* p) {
-  return __builtin_convertvector(load<VecI8Quarter>(p), VecI32);
+  return load_i8(reinterpret_cast<const int8_t*>(p));
 }
 // Two unsigned bytes per lane, widened to pairs of 16 bits.
 QUERN_INLINE VecI16 load_minimum_pairs(const std::byte* p) {
-  return bits_as<VecI16>(__builtin_convertvector(load<VecU8Half>(p), VecU16));
+  return widen_u8(reinterpret_cast<const uint8_t*>(p));
 }
 
 }  // namespace
