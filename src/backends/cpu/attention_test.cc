@@ -224,6 +224,24 @@ TEST(AttentionCached, ServesAllCacheTypes) {
   }
 }
 
+// Several blocks of 256 fold; queries of 8 and of 16 bits.
+TEST(AttentionCached, FoldsTheTermsOfQuantisedKeys) {
+  for (const auto* key_type : {"q8_0", "q4_0"}) {
+    for (const int64_t bits : {8, 16}) {
+      SCOPED_TRACE(fmt::format("keys {}, {} bits", key_type, bits));
+      Layout layout;
+      layout.kv_heads = 1;
+      layout.group = 7;
+      layout.key_dim = 600;
+      layout.value_dim = 40;
+      layout.key_type = key_type;
+      layout.value_type = "q4_0";
+      layout.attention.set("query_bits", bits);
+      expect_reference_bits(layout, {span_of(0, 0, 67), span_of(0, 67, 68), span_of(1, 0, 5)});
+    }
+  }
+}
+
 TEST(AttentionCached, ServesNarrowQueries) {
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
     Layout layout;
@@ -264,18 +282,22 @@ TEST(AttentionCached, LongContextsHaveTheBitsOfTheReference) {
 }
 
 TEST(AttentionCached, TheSplitOfAPromptDoesNotChangeBits) {
-  Layout layout;
-  const Graph graph = attention_graph(layout);
-  Session whole(layout, graph, cpu("", 2));
-  const auto expected = *whole.run(span_of(0, 0, 150)).read();
-  for (const int32_t step : {1, 7, 64, 100}) {
-    Session session(layout, graph, cpu("", 3));
-    std::vector<std::byte> joined;
-    for (int32_t begin = 0; begin < 150; begin += step) {
-      const auto part = session.run(span_of(0, begin, std::min(begin + step, 150))).read();
-      joined.insert(joined.end(), part->begin(), part->end());
+  for (const auto* type : {"f32", "f16", "q8_0"}) {
+    Layout layout;
+    layout.key_type = type;
+    layout.value_type = type;
+    const Graph graph = attention_graph(layout);
+    Session whole(layout, graph, cpu("", 2));
+    const auto expected = *whole.run(span_of(0, 0, 150)).read();
+    for (const int32_t step : {1, 7, 64, 100}) {
+      Session session(layout, graph, cpu("", 3));
+      std::vector<std::byte> joined;
+      for (int32_t begin = 0; begin < 150; begin += step) {
+        const auto part = session.run(span_of(0, begin, std::min(begin + step, 150))).read();
+        joined.insert(joined.end(), part->begin(), part->end());
+      }
+      EXPECT_EQ(joined, expected) << "chunks of " << step;
     }
-    EXPECT_EQ(joined, expected) << "chunks of " << step;
   }
 }
 

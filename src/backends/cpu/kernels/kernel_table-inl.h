@@ -10,6 +10,7 @@ KernelTable make_kernel_table() {
   return {.isa = kIsa,
           .attention = attention_kernels<kIsa>(),
           .elementwise = elementwise_kernels<kIsa>(),
+          .integer_keys = integer_key_kernels<kIsa>(),
           .linear = linear_kernels<kIsa>(),
           .norm = norm_kernels<kIsa>(),
           .probe = probe_kernels<kIsa>(),

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels/attention_kernels.h"
 #include "backends/cpu/kernels/elementwise_kernels.h"
+#include "backends/cpu/kernels/integer_key_kernels.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
 #include "backends/cpu/kernels/norm_kernels.h"
@@ -22,6 +23,7 @@ struct KernelTable {
   Isa isa = Isa::kScalar;
   AttentionKernels attention;
   ElementwiseKernels elementwise;
+  IntegerKeyKernels integer_keys;
   LinearKernels linear;
   NormKernels norm;
   ProbeKernels probe;

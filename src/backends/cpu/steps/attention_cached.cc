@@ -22,6 +22,7 @@ class AttentionStep final : public Step {
         scale_(attention_scale<float>(request.attributes().number("scale"),
                                       request.input_type(0).dims[2].factor)),
         soft_cap_(static_cast<float>(request.attributes().number("soft_cap"))),
+        query_bits_(static_cast<int>(request.attributes().integer("query_bits"))),
         sinks_(std::move(sinks)) {}
 
   Result<void> run(const StepContext& context) override {
@@ -29,7 +30,7 @@ class AttentionStep final : public Step {
         const KvPlaces places,
         find_kv_places(context.kv, state_, context.inputs[1], context.inputs[2]));
     const HostKvStore& store = *context.kv;
-    const AttentionJob job{machine_.kernels.attention,
+    const AttentionJob job{machine_.kernels,
                            store,
                            places,
                            context.inputs[0],
@@ -38,7 +39,8 @@ class AttentionStep final : public Step {
                            layer_,
                            window_,
                            scale_,
-                           soft_cap_};
+                           soft_cap_,
+                           query_bits_};
     const int64_t group = job.q.shape[1] / store.num_heads();
     const auto tiles = cut_attention_tiles(places, store.num_heads(), group, window_);
     if (tiles.empty()) return {};
@@ -58,6 +60,7 @@ class AttentionStep final : public Step {
   int64_t window_;
   float scale_;
   float soft_cap_;
+  int query_bits_;
   VectorOperand<float> sinks_;
 };
 
@@ -131,21 +134,20 @@ Result<void> AttentionStep::run_split(const AttentionJob& job,
   return {};
 }
 
-// The reference kernel serves caches with quantised keys or values.
-bool is_float_cache(const StateDecl& state) {
-  const auto is_float_type = [&](std::string_view name) {
-    const AttributeValue* value = state.attributes.find(name);
-    const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
-    return text != nullptr && (*text == "f32" || *text == "f16" || *text == "bf16");
-  };
-  return is_float_type("key_type") && is_float_type("value_type");
+// Whether the kernels read these keys; a cache of other types stays with the reference.
+bool serves_keys(const StateDecl& state) {
+  const AttributeValue* value = state.attributes.find("key_type");
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  const auto dtype = text == nullptr ? std::nullopt : find_dtype(*text);
+  return dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 || *dtype == DType::kBF16 ||
+                   IntegerKeys::serves(*dtype));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Step>> make_attention_cached(const StepRequest& request) {
   const StateDecl* state = request.graph.find_state(request.attributes().text("state"));
-  if (state == nullptr || !is_float_cache(*state)) return make_reference(request);
+  if (state == nullptr || !serves_keys(*state)) return make_reference(request);
   QUERN_ASSIGN_OR_RETURN(auto sinks, VectorOperand<float>::make(request, 3));
   return std::make_unique<AttentionStep>(request, std::move(sinks));
 }

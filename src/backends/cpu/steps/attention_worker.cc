@@ -20,8 +20,14 @@ CacheType cache_type_of(DType dtype) {
   return dtype == DType::kBF16 ? CacheType::kBF16 : CacheType::kF32;
 }
 
-bool needs_padding(const HostKvStore& store) {
-  return store.value_dim() % kRowAlignment != 0;
+// Quantised values, and rows that are not whole vectors of every level, become f32 first.
+bool widens_values(const HostKvStore& store) {
+  return is_quantized(store.value_type()) || store.value_dim() % kRowAlignment != 0;
+}
+// Elements of a widened row: whole vectors, and whole blocks of any format.
+int64_t widened_stride(const HostKvStore& store) {
+  return round_up(store.value_dim(),
+                  std::max<int64_t>(kRowAlignment, dtype_info(store.value_type()).block_size));
 }
 
 }  // namespace
@@ -45,8 +51,9 @@ int64_t AttentionWorker::scratch_bytes(const HostKvStore& store) {
   const int64_t query = (kMaxTileRows + 1) * round_up(store.key_dim(), kRowAlignment);
   const int64_t scores = kMaxTileRows * kPageKeys;
   const int64_t rows = 2 * kMaxTileRows * row_stride;  // sums and results
-  const int64_t values = kPageKeys * row_stride;
-  return (query + scores + rows + values) * kFloatBytes + 2 * attention_state_bytes(row_stride);
+  const int64_t values = kPageKeys * widened_stride(store);
+  return (query + scores + rows + values) * kFloatBytes + 2 * attention_state_bytes(row_stride) +
+         (IntegerKeys::serves(store.key_type()) ? IntegerKeys::scratch_bytes(store) : 0);
 }
 
 AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : job_(job) {
@@ -59,15 +66,15 @@ AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : 
   };
   query_ = take(kMaxTileRows * round_up(store.key_dim(), kRowAlignment));
   row_ = take(round_up(store.key_dim(), kRowAlignment));
-  values_ = take(kPageKeys * row_stride);
+  values_ = take(kPageKeys * widened_stride(store));
   results_ = take(kMaxTileRows * row_stride);
   page_.key_dim = store.key_dim();
   page_.value_dim = store.value_dim();
-  page_.value_stride = needs_padding(store) ? row_stride : store.value_dim();
+  page_.value_stride = widens_values(store) ? widened_stride(store) : store.value_dim();
   page_.row_stride = row_stride;
   page_.query = query_;
   page_.key_type = cache_type_of(store.key_type());
-  page_.value_type = needs_padding(store) ? CacheType::kF32 : cache_type_of(store.value_type());
+  page_.value_type = widens_values(store) ? CacheType::kF32 : cache_type_of(store.value_type());
   page_.first = first_;
   page_.last = last_;
   page_.scale = job.scale;
@@ -75,7 +82,10 @@ AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : 
   page_.scores = take(kMaxTileRows * kPageKeys);
   page_.sums = take(kMaxTileRows * row_stride);
   inner_ = reinterpret_cast<std::byte*>(take(attention_state_bytes(row_stride) / kFloatBytes));
-  total_ = reinterpret_cast<std::byte*>(take(0));
+  total_ = reinterpret_cast<std::byte*>(take(attention_state_bytes(row_stride) / kFloatBytes));
+  if (IntegerKeys::serves(store.key_type())) {
+    integer_keys_.emplace(store, job.kernels, job.query_bits, scratch);
+  }
 }
 
 void AttentionWorker::clear(const AttentionState& state) const {
@@ -84,7 +94,7 @@ void AttentionWorker::clear(const AttentionState& state) const {
   std::fill_n(state.l, kStateRows, 0.0F);
 }
 
-// Queries as columns: [key_dim][kMaxTileRows].
+// Queries as columns, [key_dim][kMaxTileRows], or quantised.
 void AttentionWorker::load_queries(const AttentionTile& tile) {
   if (loaded_ == &tile) return;
   loaded_ = &tile;
@@ -100,16 +110,21 @@ void AttentionWorker::load_queries(const AttentionTile& tile) {
       load_row(job_.q, first, dim, row_);
       x = row_;
     }
-    for (int64_t d = 0; d < dim; ++d) query_[d * kMaxTileRows + row] = x[d];
+    if (integer_keys_) {
+      integer_keys_->load_query(row, x);
+    } else {
+      for (int64_t d = 0; d < dim; ++d) query_[d * kMaxTileRows + row] = x[d];
+    }
   }
 }
 
-// Rows of values as f32, padded to whole vectors.
-const void* AttentionWorker::padded_values(const void* values, int64_t rows) {
+const void* AttentionWorker::widened_values(const void* values, int64_t rows) {
+  const HostKvStore& store = job_.store;
   const auto* source = static_cast<const std::byte*>(values);
+  const int64_t n = round_up(page_.value_dim, dtype_info(store.value_type()).block_size);
   for (int64_t row = 0; row < rows; ++row) {
-    dequantize_row(job_.store.value_type(), source + row * job_.store.value_row_bytes(),
-                   values_ + row * page_.row_stride, page_.value_dim);
+    dequantize_row(store.value_type(), source + row * store.value_row_bytes(),
+                   values_ + row * page_.value_stride, n);
   }
   return values_;
 }
@@ -126,7 +141,16 @@ void AttentionWorker::set_page(const AttentionTile& tile, int64_t page) {
   }
   page_.keys = job_.store.key_page(job_.layer, tile.sequence, tile.kv_head, page);
   page_.values = job_.store.value_page(job_.layer, tile.sequence, tile.kv_head, page);
-  if (needs_padding(job_.store)) page_.values = padded_values(page_.values, last);
+  if (widens_values(job_.store)) page_.values = widened_values(page_.values, last);
+  if (integer_keys_) integer_keys_->load_page(static_cast<const std::byte*>(page_.keys), last);
+}
+
+void AttentionWorker::dot_keys() {
+  if (integer_keys_) {
+    integer_keys_->dot(page_.num_rows, page_.scores);
+  } else {
+    job_.kernels.attention.dot_keys(page_);
+  }
 }
 
 void AttentionWorker::walk_outer(const AttentionTile& tile, int64_t outer,
@@ -138,8 +162,8 @@ void AttentionWorker::walk_outer(const AttentionTile& tile, int64_t outer,
       std::min((outer + 1) * kPagesPerOuter, ceil_divide(tile.keys.last, kPageKeys));
   for (int64_t page = first; page < last; ++page) {
     set_page(tile, page);
-    job_.kernels.dot_keys(page_);
-    job_.kernels.fold_page(page_, state);
+    dot_keys();
+    job_.kernels.attention.fold_page(page_, state);
   }
 }
 
@@ -150,7 +174,7 @@ void AttentionWorker::run(const AttentionTile& tile) {
   walk_outer(tile, first, total);
   for (int64_t outer = first + 1; outer < tile.last_outer(); ++outer) {
     walk_outer(tile, outer, inner);
-    job_.kernels.join(page_.num_rows, page_.value_dim, page_.row_stride, total, inner);
+    job_.kernels.attention.join(page_.num_rows, page_.value_dim, page_.row_stride, total, inner);
   }
   finish(tile, total);
 }
@@ -159,8 +183,8 @@ void AttentionWorker::join_outers(const AttentionTile& tile, std::byte* states,
                                   int64_t stride_bytes, int64_t count) {
   const AttentionState total = attention_state_at(states);
   for (int64_t i = 1; i < count; ++i) {
-    job_.kernels.join(tile.num_rows(), page_.value_dim, page_.row_stride, total,
-                      attention_state_at(states + i * stride_bytes));
+    job_.kernels.attention.join(tile.num_rows(), page_.value_dim, page_.row_stride, total,
+                                attention_state_at(states + i * stride_bytes));
   }
   finish(tile, total);
 }
@@ -178,7 +202,7 @@ void AttentionWorker::finish(const AttentionTile& tile, const AttentionState& st
     sinks[row] = job_.sinks == nullptr ? nullptr : job_.sinks + head;
     out[row] = is_direct ? job_.out.as<float>() + index[row] : results_ + row * page_.row_stride;
   }
-  job_.kernels.finish(tile.num_rows(), dim, page_.row_stride, sinks, state, out);
+  job_.kernels.attention.finish(tile.num_rows(), dim, page_.row_stride, sinks, state, out);
   if (is_direct) return;
   for (int row = 0; row < tile.num_rows(); ++row) store_row(job_.out, index[row], dim, out[row]);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
-#include "backends/cpu/kernels/attention_kernels.h"
+#include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/steps/attention_tiles.h"
+#include "backends/cpu/steps/integer_keys.h"
 #include "ops/kv_places.h"
 #include "runtime/host_kv_store.h"
 
@@ -12,7 +14,7 @@ namespace quern::cpu {
 
 // What all tiles of a run share.
 struct AttentionJob {
-  const AttentionKernels& kernels;
+  const KernelTable& kernels;
   const HostKvStore& store;
   KvPlaces places;
   TensorView q;        // [T, heads, key_dim]
@@ -22,6 +24,7 @@ struct AttentionJob {
   int64_t window;  // 0: none
   float scale;
   float soft_cap;  // 0: none
+  int query_bits;  // of quantised queries, where keys are quantised
 };
 
 // Elements between rows of partial sums: whole vectors of every level.
@@ -49,7 +52,8 @@ class AttentionWorker {
  private:
   void load_queries(const AttentionTile& tile);
   void set_page(const AttentionTile& tile, int64_t page);
-  const void* padded_values(const void* values, int64_t rows);
+  const void* widened_values(const void* values, int64_t rows);
+  void dot_keys();
   void finish(const AttentionTile& tile, const AttentionState& state);
   void clear(const AttentionState& state) const;
 
@@ -59,9 +63,10 @@ class AttentionWorker {
   int32_t first_[kMaxTileRows];
   int32_t last_[kMaxTileRows];
   float* query_;
-  float* row_;      // a query before it becomes a column
-  float* values_;   // a page of values widened to f32, for dims that are not whole vectors
-  float* results_;  // rows of the output before they are narrowed
+  float* row_;     // a query before it becomes a column
+  float* values_;  // a page of values as f32, where kernels cannot read the cache
+  std::optional<IntegerKeys> integer_keys_;  // for quantised keys
+  float* results_;                           // rows of the output before they are narrowed
   std::byte* inner_;
   std::byte* total_;
 };

@@ -1,0 +1,35 @@
+// Kernels of scores against keys that are quantised in blocks of 32, at one level.
+#pragma once
+
+#include <cstdint>
+
+#include "backends/cpu/kernels/attention_kernels.h"
+#include "backends/cpu/kernels/isa.h"
+
+namespace quern::cpu {
+
+inline constexpr int64_t kKeyBlock = 32;  // elements of a row that share a scale
+
+// Quantised query rows and a page of keys, unpacked: integers of 16 bits in pairs along the row,
+// the first in the low half. With 16-bit queries one exact sum of 32 products fits 32 bits, and its
+// f32 is what the two planes of the definition give.
+struct IntegerKeyPage {
+  int num_rows = 0;
+  int64_t padded_dim = 0;                // whole blocks
+  const int32_t* query_pairs = nullptr;  // [padded_dim / 2][kMaxTileRows]
+  const float* query_scales = nullptr;   // [padded_dim / 32][kMaxTileRows]
+  const int32_t* key_pairs = nullptr;    // [padded_dim / 2][64]
+  const float* key_scales = nullptr;     // [padded_dim / 32][64]
+  float* scores = nullptr;               // [num_rows][64]
+};
+
+struct IntegerKeyKernels {
+  // Terms (D * d) * f32(I) of each block, folded blocked(256).
+  void (*dot_keys)(const IntegerKeyPage& page) = nullptr;
+};
+
+// Defined once per level, in integer_key_kernels.cc.
+template <Isa kIsa>
+IntegerKeyKernels integer_key_kernels();
+
+}  // namespace quern::cpu
