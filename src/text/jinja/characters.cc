@@ -1,0 +1,204 @@
+// Classes and case of characters, from Unicode's data.
+#include "text/jinja/characters.h"
+
+#include <utf8proc.h>
+
+#include <utility>
+
+#include "text/jinja/special_case_table.h"
+#include "text/utf8.h"
+
+namespace quern::jinja {
+namespace {
+
+utf8proc_category_t category(uint32_t code_point) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
+}
+
+enum class Case { kUpper, kLower, kTitle };
+
+void append_mapped(uint32_t code_point, Case to, std::string& out) {
+  const auto signed_point = static_cast<utf8proc_int32_t>(code_point);
+  if (to == Case::kLower) {
+    if (code_point == 0x130) {
+      out += "i\xCC\x87";  // the only letter whose lower case is two
+    } else {
+      append_utf8(static_cast<uint32_t>(utf8proc_tolower(signed_point)), out);
+    }
+    return;
+  }
+  if (const SpecialCase* special = find_special_case(code_point)) {
+    out += to == Case::kUpper ? special->upper : special->title;
+    return;
+  }
+  const auto mapped =
+      to == Case::kUpper ? utf8proc_toupper(signed_point) : utf8proc_totitle(signed_point);
+  append_utf8(static_cast<uint32_t>(mapped), out);
+}
+
+constexpr uint32_t kCapitalSigma = 0x3A3;
+constexpr std::string_view kFinalSigma = "\xCF\x82";
+
+// Greek writes a sigma that ends a word in another form. Marks and the like between letters and
+// the sigma do not matter here: templates have no such text.
+bool is_final_sigma(std::string_view before, std::string_view after) {
+  if (before.empty()) return false;
+  size_t begin = before.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(before[begin]) & 0xC0) == 0x80) --begin;
+  if (!is_cased(decode_utf8(before.substr(begin)).code_point)) return false;
+  return after.empty() || !is_cased(decode_utf8(after).code_point);
+}
+
+template <class CaseOf>
+std::string map_case(std::string_view text, const CaseOf& case_of) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const Utf8Step step = decode_utf8(text.substr(i));
+    if (step.status != Utf8Status::kValid) {
+      out += text.substr(i, step.size);
+    } else {
+      const Case to = case_of(step.code_point);
+      if (to == Case::kLower && step.code_point == kCapitalSigma &&
+          is_final_sigma(text.substr(0, i), text.substr(i + step.size))) {
+        out += kFinalSigma;
+      } else {
+        append_mapped(step.code_point, to, out);
+      }
+    }
+    i += step.size;
+  }
+  return out;
+}
+
+bool in_set(uint32_t code_point, std::string_view character, const std::string* set) {
+  return set == nullptr ? is_space(code_point) : set->find(character) != std::string::npos;
+}
+
+}  // namespace
+
+bool is_printable(uint32_t code_point) {
+  if (code_point < 0x7F) return code_point >= ' ';
+  switch (category(code_point)) {
+    case UTF8PROC_CATEGORY_CC:
+    case UTF8PROC_CATEGORY_CF:
+    case UTF8PROC_CATEGORY_CS:
+    case UTF8PROC_CATEGORY_CO:
+    case UTF8PROC_CATEGORY_CN:
+    case UTF8PROC_CATEGORY_ZL:
+    case UTF8PROC_CATEGORY_ZP:
+    case UTF8PROC_CATEGORY_ZS:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool is_space(uint32_t code_point) {
+  if (code_point < 0x80) {
+    return code_point == ' ' || (code_point >= 9 && code_point <= 13) ||
+           (code_point >= 0x1C && code_point <= 0x1F);
+  }
+  return code_point == 0x85 || category(code_point) == UTF8PROC_CATEGORY_ZS ||
+         code_point == 0x2028 || code_point == 0x2029;
+}
+
+bool is_letter(uint32_t code_point) {
+  const auto kind = category(code_point);
+  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_digit(uint32_t code_point) {
+  return category(code_point) == UTF8PROC_CATEGORY_ND;
+}
+
+bool is_upper(uint32_t code_point) {
+  return category(code_point) == UTF8PROC_CATEGORY_LU;
+}
+
+bool is_lower(uint32_t code_point) {
+  return category(code_point) == UTF8PROC_CATEGORY_LL;
+}
+
+bool is_cased(uint32_t code_point) {
+  const auto kind = category(code_point);
+  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT;
+}
+
+bool is_word(uint32_t code_point) {
+  const auto kind = category(code_point);
+  return code_point == '_' || is_letter(code_point) ||
+         (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO);
+}
+
+std::string to_upper(std::string_view text) {
+  return map_case(text, [](uint32_t) { return Case::kUpper; });
+}
+
+std::string to_lower(std::string_view text) {
+  return map_case(text, [](uint32_t) { return Case::kLower; });
+}
+
+std::string capitalize(std::string_view text) {
+  bool is_first = true;
+  return map_case(text, [&](uint32_t) {
+    const bool was_first = std::exchange(is_first, false);
+    return was_first ? Case::kTitle : Case::kLower;
+  });
+}
+
+std::string title(std::string_view text) {
+  bool follows_letter = false;
+  return map_case(text, [&](uint32_t code_point) {
+    const bool followed = std::exchange(follows_letter, is_cased(code_point));
+    return followed ? Case::kLower : Case::kTitle;
+  });
+}
+
+std::vector<std::string_view> split_characters(std::string_view text) {
+  std::vector<std::string_view> characters;
+  characters.reserve(text.size());
+  while (!text.empty()) {
+    const size_t size = decode_utf8(text).size;
+    characters.push_back(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return characters;
+}
+
+int64_t count_characters(std::string_view text) {
+  int64_t count = 0;
+  for (size_t i = 0; i < text.size(); ++count) {
+    i += static_cast<unsigned char>(text[i]) < 0x80 ? 1 : decode_utf8(text.substr(i)).size;
+  }
+  return count;
+}
+
+std::string_view strip_left(std::string_view text, const std::string* set) {
+  while (!text.empty()) {
+    const Utf8Step step = decode_utf8(text);
+    if (!in_set(step.code_point, text.substr(0, step.size), set)) break;
+    text.remove_prefix(step.size);
+  }
+  return text;
+}
+
+std::string_view strip_right(std::string_view text, const std::string* set) {
+  while (!text.empty()) {
+    size_t begin = text.size() - 1;
+    while (begin > 0 && text.size() - begin < 4 &&
+           (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) {
+      --begin;
+    }
+    Utf8Step step = decode_utf8(text.substr(begin));
+    if (begin + step.size != text.size()) {
+      begin = text.size() - 1;  // a stray continuation byte
+      step = decode_utf8(text.substr(begin));
+    }
+    if (!in_set(step.code_point, text.substr(begin), set)) break;
+    text.remove_suffix(text.size() - begin);
+  }
+  return text;
+}
+
+}  // namespace quern::jinja

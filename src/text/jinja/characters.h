@@ -1,0 +1,36 @@
+// Python's view of characters: classes, case and white space of code points.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quern::jinja {
+
+bool is_printable(uint32_t code_point);
+bool is_space(uint32_t code_point);   // str.isspace
+bool is_letter(uint32_t code_point);  // str.isalpha
+bool is_digit(uint32_t code_point);   // decimal digits of any script
+bool is_cased(uint32_t code_point);
+bool is_upper(uint32_t code_point);
+bool is_lower(uint32_t code_point);
+// "\w" of a regular expression.
+bool is_word(uint32_t code_point);
+
+std::string to_upper(std::string_view text);
+std::string to_lower(std::string_view text);
+// The first character as a title, the rest in lower case.
+std::string capitalize(std::string_view text);
+// Each run of letters capitalised, as str.title().
+std::string title(std::string_view text);
+
+// The text by characters; bytes that are not UTF-8 count as one each.
+std::vector<std::string_view> split_characters(std::string_view text);
+int64_t count_characters(std::string_view text);
+
+// Without the characters of `set` at either side; without a set, white space.
+std::string_view strip_left(std::string_view text, const std::string* set = nullptr);
+std::string_view strip_right(std::string_view text, const std::string* set = nullptr);
+
+}  // namespace quern::jinja

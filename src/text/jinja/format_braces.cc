@@ -1,0 +1,192 @@
+// '{} is {name:>5}'.format(a, name=b)
+#include <algorithm>
+
+#include "base/fail.h"
+#include "text/jinja/format.h"
+#include "text/jinja/interpreter.h"
+#include "text/jinja/number_parse.h"
+#include "text/jinja/value_text.h"
+#include "text/utf8.h"
+
+namespace quern::jinja {
+namespace {
+
+bool is_align(char c) {
+  return c == '<' || c == '>' || c == '=' || c == '^';
+}
+
+// Digits at the begin of `text`, which are taken off; -1 where there are none.
+Result<int> take_number(std::string_view& text) {
+  const size_t size = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (size == 0) return -1;
+  const auto number = parse_integer(text.substr(0, size), 10);
+  if (!number || *number > kMaxFormatWidth) {
+    return fail::invalid("The width of a format is over {}", kMaxFormatWidth);
+  }
+  text.remove_prefix(size);
+  return static_cast<int>(*number);
+}
+
+bool take(std::string_view& text, char c) {
+  if (text.empty() || text[0] != c) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+Result<FormatSpec> parse_spec(std::string_view text) {
+  const std::string_view whole = text;
+  FormatSpec spec;
+  const size_t first = text.empty() ? 0 : decode_utf8(text).size;
+  if (first > 0 && text.size() > first && is_align(text[first])) {
+    spec.fill = text.substr(0, first);
+    spec.align = text[first];
+    text.remove_prefix(first + 1);
+  } else if (!text.empty() && is_align(text[0])) {
+    spec.align = text[0];
+    text.remove_prefix(1);
+  }
+  for (const char sign : {'+', '-', ' '}) {
+    if (take(text, sign)) spec.sign = sign;
+  }
+  spec.is_alternate = take(text, '#');
+  if (take(text, '0') && spec.align == 0) {
+    spec.fill = "0";
+    spec.align = '=';
+  }
+  QUERN_ASSIGN_OR_RETURN(const int width, take_number(text));
+  spec.width = std::max(width, 0);
+  for (const char grouping : {',', '_'}) {
+    if (take(text, grouping)) spec.grouping = grouping;
+  }
+  if (take(text, '.')) {
+    QUERN_ASSIGN_OR_RETURN(spec.precision, take_number(text));
+    if (spec.precision < 0) return fail::invalid("The format '{}' lacks its precision", whole);
+  }
+  if (!text.empty()) {
+    spec.type = text[0];
+    text.remove_prefix(1);
+  }
+  const bool is_known =
+      spec.type == 0 || std::string_view("dxXobeEfFgG%s").find(spec.type) != std::string_view::npos;
+  if (!text.empty() || !is_known) return fail::invalid("The format '{}' is not valid", whole);
+  return spec;
+}
+
+class BraceFormatter {
+ public:
+  BraceFormatter(Interpreter& interpreter, std::string_view format, const Arguments& arguments)
+      : interpreter_(interpreter), rest_(format), arguments_(arguments) {}
+
+  Result<std::string> run() {
+    while (!rest_.empty()) {
+      const size_t size = std::min(rest_.find_first_of("{}"), rest_.size());
+      out_ += rest_.substr(0, size);
+      rest_.remove_prefix(size);
+      if (rest_.empty()) break;
+      const char brace = rest_[0];
+      rest_.remove_prefix(1);
+      if (take(rest_, brace)) {
+        out_ += brace;
+      } else if (brace == '}') {
+        return fail::invalid("A format has a '}}' that closes nothing");
+      } else {
+        QUERN_TRY(field());
+      }
+      QUERN_TRY(interpreter_.heap().reserve(out_.size()));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  Result<void> field() {
+    const size_t end = rest_.find('}');
+    if (end == std::string_view::npos) return fail::invalid("A format has a '{{' without an end");
+    std::string_view name = rest_.substr(0, end);
+    rest_.remove_prefix(end + 1);
+    std::string_view spec_text;
+    if (const size_t colon = name.find(':'); colon != std::string_view::npos) {
+      spec_text = name.substr(colon + 1);
+      name = name.substr(0, colon);
+    }
+    char conversion = 0;
+    if (name.size() >= 2 && name[name.size() - 2] == '!') {
+      conversion = name.back();
+      name.remove_suffix(2);
+    }
+    QUERN_ASSIGN_OR_RETURN(const FormatSpec spec, parse_spec(spec_text));
+    QUERN_ASSIGN_OR_RETURN(Value value, find_value(name));
+    Heap& heap = interpreter_.heap();
+    if (conversion != 0) {
+      std::string text;
+      QUERN_TRY(conversion == 's' ? append_text(heap, value, text)
+                                  : append_repr(heap, value, text));
+      value = heap.text(std::move(text));
+    }
+    QUERN_ASSIGN_OR_RETURN(const std::string text, format_value(heap, spec, value));
+    out_ += text;
+    return {};
+  }
+
+  // The argument that a field names, by its number, its name or, without either, in turn.
+  Result<Value> find_argument(std::string_view name) {
+    const auto number =
+        name.empty() ? std::optional<int64_t>(num_taken_++) : parse_integer(name, 10);
+    if (number) {
+      if (*number < 0 || static_cast<size_t>(*number) >= arguments_.positional.size()) {
+        return fail::invalid("A format needs argument {}, which is not given", *number);
+      }
+      return arguments_.positional[static_cast<size_t>(*number)];
+    }
+    for (const NamedArgument& argument : arguments_.named) {
+      if (*argument.name == name) return argument.value;
+    }
+    return fail::invalid("A format needs the argument '{}', which is not given", name);
+  }
+
+  // name, name.attribute, name[key]
+  Result<Value> find_value(std::string_view path) {
+    const size_t first = std::min(path.find_first_of(".["), path.size());
+    QUERN_ASSIGN_OR_RETURN(Value value, find_argument(path.substr(0, first)));
+    path.remove_prefix(first);
+    Heap& heap = interpreter_.heap();
+    while (!path.empty()) {
+      QUERN_TRY(heap.spend_scan(path.size()));
+      if (take(path, '.')) {
+        const size_t size = std::min(path.find_first_of(".["), path.size());
+        QUERN_ASSIGN_OR_RETURN(
+            value, interpreter_.attribute(value, *heap.name(std::string(path.substr(0, size)))));
+        path.remove_prefix(size);
+        continue;
+      }
+      const size_t end = path.find(']');
+      if (path[0] != '[' || end == std::string_view::npos) {
+        return fail::invalid("A format has the broken field '{}'", path);
+      }
+      const std::string_view key = path.substr(1, end - 1);
+      const auto index = parse_integer(key, 10);
+      QUERN_ASSIGN_OR_RETURN(value, interpreter_.item(value, index ? Value::integer(*index)
+                                                                   : heap.text(std::string(key))));
+      path.remove_prefix(end + 1);
+    }
+    return value;
+  }
+
+  Interpreter& interpreter_;
+  std::string_view rest_;
+  const Arguments& arguments_;
+  int64_t num_taken_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+Result<Value> format_braces(Interpreter& interpreter, const Value& format,
+                            const Arguments& arguments) {
+  QUERN_TRY(interpreter.heap().spend_scan(4 * format.text().size()));
+  QUERN_TRY(interpreter.heap().reserve(format.text().size()));
+  QUERN_ASSIGN_OR_RETURN(std::string text,
+                         BraceFormatter(interpreter, format.text(), arguments).run());
+  return interpreter.heap().text(std::move(text), format.is_safe());
+}
+
+}  // namespace quern::jinja

@@ -1,0 +1,155 @@
+// One value laid out by a format specification.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/fail.h"
+#include "text/jinja/characters.h"
+#include "text/jinja/format.h"
+#include "text/jinja/value_text.h"
+
+namespace quern::jinja {
+namespace {
+
+// A number in parts, so that padding can go between them.
+struct NumberText {
+  std::string sign;    // also "0x" and the like
+  std::string digits;  // before the point
+  std::string rest;    // point, fraction, exponent, percent sign
+};
+
+std::string sign_text(bool is_negative, char sign) {
+  if (is_negative) return "-";
+  return sign == '-' ? "" : std::string(1, sign);
+}
+
+std::string upper_case(std::string text) {
+  for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return text;
+}
+
+NumberText integer_parts(const FormatSpec& spec, int64_t number) {
+  const char type = static_cast<char>(spec.type | 0x20);
+  const int base = type == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
+  std::array<char, 70> buffer = {};
+  const uint64_t magnitude =
+      number < 0 ? ~static_cast<uint64_t>(number) + 1 : static_cast<uint64_t>(number);
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, base);
+  NumberText text{sign_text(number < 0, spec.sign), std::string(buffer.data(), end.ptr), ""};
+  if (spec.is_alternate && base != 10) text.sign += std::string("0") + type;
+  if (spec.type == 'X') {
+    text.digits = upper_case(text.digits);
+    text.sign = upper_case(text.sign);
+  }
+  return text;
+}
+
+std::string float_digits(const FormatSpec& spec, double magnitude) {
+  if (std::isnan(magnitude)) return "nan";
+  if (std::isinf(magnitude)) return "inf";
+  const char type = static_cast<char>(spec.type | 0x20);
+  if (spec.type == 0 && spec.precision < 0) return float_text(magnitude);
+  const auto layout = spec.type == 0 || type == 'g' ? std::chars_format::general
+                      : type == 'e'                 ? std::chars_format::scientific
+                                                    : std::chars_format::fixed;
+  const int precision = spec.precision < 0 ? 6 : spec.precision;
+  // A float has at most 309 digits before the point.
+  std::string buffer(static_cast<size_t>(precision) + 340, '\0');
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, layout, precision);
+  buffer.resize(static_cast<size_t>(end.ptr - buffer.data()));
+  if (spec.type == 0 && buffer.find_first_of(".e") == std::string::npos) buffer += ".0";
+  return buffer;
+}
+
+NumberText float_parts(const FormatSpec& spec, double number) {
+  const bool is_percent = spec.type == '%';
+  const double magnitude = std::fabs(number) * (is_percent ? 100 : 1);
+  std::string text = float_digits(spec, magnitude);
+  if (spec.type >= 'A' && spec.type <= 'Z') text = upper_case(std::move(text));
+  const size_t whole = std::min(text.find_first_not_of("0123456789"), text.size());
+  const bool is_negative = std::signbit(number) && !std::isnan(number);
+  NumberText parts{sign_text(is_negative, spec.sign), text.substr(0, whole), text.substr(whole)};
+  if (is_percent) parts.rest += '%';
+  return parts;
+}
+
+std::string group_digits(const std::string& digits, char separator) {
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += separator;
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string repeat(std::string_view text, size_t count) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += text;
+  return out;
+}
+
+// `align` is never 0 here.
+std::string align_text(const FormatSpec& spec, char align, std::string_view text) {
+  const int64_t size = count_characters(text);
+  const auto missing = static_cast<size_t>(std::max<int64_t>(spec.width - size, 0));
+  const size_t left = align == '<' ? 0 : align == '^' ? missing / 2 : missing;
+  return repeat(spec.fill, left) + std::string(text) + repeat(spec.fill, missing - left);
+}
+
+std::string lay_out_number(const FormatSpec& spec, NumberText parts) {
+  if (spec.grouping != 0) parts.digits = group_digits(parts.digits, spec.grouping);
+  const std::string body = parts.digits + parts.rest;
+  if (spec.align != '=') {
+    return align_text(spec, spec.align == 0 ? '>' : spec.align, parts.sign + body);
+  }
+  FormatSpec inner = spec;
+  inner.width = std::max(0, spec.width - static_cast<int>(parts.sign.size()));
+  return parts.sign + align_text(inner, '>', body);
+}
+
+std::string_view first_characters(std::string_view text, int count) {
+  size_t size = 0;
+  const std::vector<std::string_view> characters = split_characters(text);
+  for (size_t i = 0; i < characters.size() && i < static_cast<size_t>(count); ++i) {
+    size += characters[i].size();
+  }
+  return text.substr(0, size);
+}
+
+bool is_one_of(char c, std::string_view set) {
+  return set.find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value& value) {
+  if (spec.width > kMaxFormatWidth || spec.precision > kMaxFormatWidth) {
+    return fail::invalid("A format is over {} characters wide", kMaxFormatWidth);
+  }
+  const size_t size = static_cast<size_t>(spec.width) * spec.fill.size() +
+                      static_cast<size_t>(std::max(spec.precision, 0));
+  QUERN_TRY(heap.reserve(size));
+  QUERN_TRY(heap.spend_scan(size));
+  const bool is_integer_type = spec.type != 0 && is_one_of(spec.type, "dxXob");
+  const bool is_float_type = spec.type != 0 && is_one_of(spec.type, "eEfFgG%");
+  // A boolean is a number where any layout is asked for.
+  const bool is_plain = spec.type == 0 && spec.width == 0 && spec.precision < 0;
+  if (value.is_number() && spec.type != 's' && !(value.kind() == Kind::kBool && is_plain)) {
+    if (value.is_integral() && !is_float_type) {
+      return lay_out_number(spec, integer_parts(spec, value.integer()));
+    }
+    if (!is_integer_type) return lay_out_number(spec, float_parts(spec, value.real()));
+  }
+  if (is_integer_type || is_float_type) {
+    return fail::invalid("The format '{}' does not fit a value of type '{}'", spec.type,
+                         type_name(value));
+  }
+  QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(heap, value));
+  QUERN_TRY(heap.spend_scan(8 * text.size()));
+  const std::string_view part = spec.precision < 0 ? text : first_characters(text, spec.precision);
+  return align_text(spec, spec.align == 0 ? '<' : spec.align == '=' ? '>' : spec.align, part);
+}
+
+}  // namespace quern::jinja

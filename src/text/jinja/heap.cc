@@ -1,0 +1,75 @@
+// Makers of values, and the limits of a rendering.
+#include "text/jinja/heap.h"
+
+#include "base/fail.h"
+#include "text/jinja/value_compare.h"
+
+namespace quern::jinja {
+
+Value Heap::text(std::string text, bool is_safe) {
+  return Value::string(name(std::move(text)), is_safe);
+}
+
+const std::string* Heap::name(std::string text) {
+  used_bytes_ += text.capacity() + sizeof(std::string);
+  return &texts_.emplace_back(std::move(text));
+}
+
+Value Heap::list(std::vector<Value> items, ListKind kind, std::string label) {
+  used_bytes_ += items.capacity() * sizeof(Value) + sizeof(List) + label.size();
+  lists_.push_back({std::move(items), kind, 0, std::move(label)});
+  return Value::list(&lists_.back());
+}
+
+Value Heap::dict() {
+  used_bytes_ += sizeof(Dict);
+  return Value::dict(&dicts_.emplace_back());
+}
+
+Value Heap::name_space() {
+  used_bytes_ += sizeof(Dict);
+  return Value::name_space(&dicts_.emplace_back());
+}
+
+Scope& Heap::scope(Scope* parent) {
+  used_bytes_ += sizeof(Scope) + kObjectOverhead;
+  return scopes_.emplace_back(parent);
+}
+
+Result<void> Heap::set(Dict& dict, const Value& key, const Value& value) {
+  if (!is_hashable(key)) {
+    return fail::invalid("A value of type '{}' cannot be a key of a dict", type_name(key));
+  }
+  QUERN_TRY(spend_scan(key.is_string() ? 4 * key.text().size() : 0));
+  const size_t size = dict.size();
+  dict.set(key, value);
+  if (dict.size() > size) used_bytes_ += sizeof(Dict::Entry) * 2 + kObjectOverhead;
+  return {};
+}
+
+void Heap::append(List& list, const Value& value) {
+  used_bytes_ += 2 * sizeof(Value);
+  list.items.push_back(value);
+}
+
+Result<void> Heap::spend(size_t steps) {
+  used_steps_ += steps;
+  if (used_steps_ > limits_.max_steps) {
+    return fail::exhausted("The template takes over {} steps", limits_.max_steps);
+  }
+  return reserve(0);
+}
+
+Result<void> Heap::reserve(size_t bytes) const {
+  if (used_bytes_ > limits_.max_bytes || bytes > limits_.max_bytes - used_bytes_) {
+    return fail::exhausted("The template takes over {} MiB of memory", limits_.max_bytes >> 20);
+  }
+  return {};
+}
+
+Result<void> Heap::reserve_items(size_t count) const {
+  if (count > limits_.max_bytes / sizeof(Value)) return reserve(limits_.max_bytes + 1);
+  return reserve(count * sizeof(Value));
+}
+
+}  // namespace quern::jinja

@@ -1,0 +1,68 @@
+// The memory and the time of one rendering: everything that it makes lives here until it ends, and
+// both are limited, because templates come from untrusted files.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quern/error.h"
+#include "text/jinja/limits.h"
+#include "text/jinja/object.h"
+#include "text/jinja/scope.h"
+#include "text/jinja/value.h"
+
+namespace quern::jinja {
+
+// One thread only.
+class Heap {
+ public:
+  explicit Heap(const Limits& limits) : limits_(limits) {}
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // The makers below count what they make and do not fail; spend() then does. Whatever can grow
+  // by more than a constant per step must ask reserve() first.
+  Value text(std::string text, bool is_safe = false);
+  // The text as a key or name; lives as long as the heap.
+  const std::string* name(std::string text);
+  Value list(std::vector<Value> items, ListKind kind = ListKind::kList, std::string label = {});
+  Value dict();
+  Value name_space();
+  template <class T, class... Args>
+  Value object(Args&&... args) {
+    used_bytes_ += sizeof(T) + kObjectOverhead;
+    objects_.push_back(std::make_unique<T>(std::forward<Args>(args)...));
+    return Value::object(objects_.back().get());
+  }
+  Scope& scope(Scope* parent);
+  // Sets an entry and counts it. Errors: kInvalidArgument for keys that are not hashable.
+  Result<void> set(Dict& dict, const Value& key, const Value& value);
+  void append(List& list, const Value& value);
+
+  // Errors: kResourceExhausted past the limits.
+  Result<void> spend(size_t steps);
+  Result<void> spend_scan(size_t bytes) { return spend(1 + bytes / kBytesPerStep); }
+  Result<void> reserve(size_t bytes) const;
+  Result<void> reserve_items(size_t count) const;
+
+  const Limits& limits() const { return limits_; }
+  // Outputs that are kept (captured blocks) and the like.
+  void count(size_t bytes) { used_bytes_ += bytes; }
+
+ private:
+  static constexpr size_t kObjectOverhead = 48;
+
+  Limits limits_;
+  size_t used_steps_ = 0;
+  size_t used_bytes_ = 0;
+  std::deque<std::string> texts_;
+  std::deque<List> lists_;
+  std::deque<Dict> dicts_;
+  std::deque<Scope> scopes_;
+  std::vector<std::unique_ptr<Object>> objects_;
+};
+
+}  // namespace quern::jinja

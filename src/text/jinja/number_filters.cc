@@ -1,0 +1,127 @@
+// Filters of numbers.
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/fail.h"
+#include "text/jinja/environment.h"
+#include "text/jinja/number_parse.h"
+#include "text/jinja/operators.h"
+
+namespace quern::jinja {
+namespace {
+
+std::optional<int64_t> to_integer(const Value& value, int base) {
+  if (value.is_integral()) return value.integer();
+  if (value.kind() == Kind::kFloat) return truncate_to_integer(value.real());
+  if (!value.is_string()) return std::nullopt;
+  if (const auto number = parse_integer(value.text(), base)) return number;
+  // "42.23" gives 42.
+  const auto number = parse_float(value.text());
+  return number ? truncate_to_integer(*number) : std::nullopt;
+}
+
+Result<Value> int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("int", {"default", "base"}));
+  if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
+  QUERN_ASSIGN_OR_RETURN(const int64_t base, bound.integer(1, 10));
+  if (value.is_string()) QUERN_TRY(interpreter.heap().spend_scan(8 * value.text().size()));
+  const bool is_base = base == 0 || (base >= 2 && base <= 36);
+  const auto number = to_integer(value, is_base ? static_cast<int>(base) : 1);
+  return number ? Value::integer(*number) : bound.value(0, Value::integer(0));
+}
+
+Result<Value> float_filter(Interpreter& interpreter, const Value& value,
+                           const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("float", {"default"}));
+  if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
+  if (value.is_number()) return Value::real(value.real());
+  if (value.is_string()) {
+    QUERN_TRY(interpreter.heap().spend_scan(8 * value.text().size()));
+    if (const auto number = parse_float(value.text())) return Value::real(*number);
+  }
+  return bound.value(0, Value::real(0));
+}
+
+double round_half_even(double number) {
+  const double below = std::floor(number);
+  const double fraction = number - below;
+  if (fraction != 0.5) return fraction < 0.5 ? below : below + 1;
+  return std::fmod(below, 2) == 0 ? below : below + 1;
+}
+
+// To the nearest decimal of the exact binary value, half to even.
+double round_decimal(double number, int64_t precision) {
+  if (!std::isfinite(number) || precision > 330) return number;
+  if (precision < -308) return std::copysign(0.0, number);
+  if (precision < 0) {
+    const double unit = std::pow(10.0, static_cast<double>(-precision));
+    return round_half_even(number / unit) * unit;
+  }
+  std::array<char, 800> buffer = {};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number,
+                                 std::chars_format::fixed, static_cast<int>(precision));
+  double rounded = number;
+  std::from_chars(buffer.data(), end.ptr, rounded);
+  return rounded;
+}
+
+// Integers stay integers; only places before the point change them.
+Result<Value> round_integer(Heap& heap, int64_t number, int64_t precision) {
+  if (precision >= 0) return Value::integer(number);
+  if (precision < -18) return Value::integer(0);
+  int64_t unit = 1;
+  for (int64_t i = precision; i < 0; ++i) unit *= 10;
+  int64_t lower = number / unit - (number % unit < 0 ? 1 : 0);
+  const int64_t rest = number - lower * unit;
+  if (rest * 2 > unit || (rest * 2 == unit && lower % 2 != 0)) ++lower;
+  return apply_binary(heap, BinaryOp::kMultiply, Value::integer(lower), Value::integer(unit));
+}
+
+Result<Value> round_filter(Interpreter& interpreter, const Value& value,
+                           const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
+                         arguments.bind("round", {"precision", "method"}));
+  QUERN_ASSIGN_OR_RETURN(const int64_t precision, bound.integer(0, 0));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view method, bound.text(1, "common"));
+  if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
+  if (!value.is_number()) {
+    return fail::invalid("A value of type '{}' cannot be rounded", type_name(value));
+  }
+  if (method == "common") {
+    if (value.is_integral()) return round_integer(interpreter.heap(), value.integer(), precision);
+    return Value::real(round_decimal(value.real(), precision));
+  }
+  if (method != "ceil" && method != "floor") {
+    return fail::invalid("The method of round is '{}'; it must be common, ceil or floor", method);
+  }
+  const double unit = std::pow(10.0, static_cast<double>(precision));
+  const double scaled = value.real() * unit;
+  return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / unit);
+}
+
+Result<Value> abs_filter(Interpreter&, const Value& value, const Arguments& arguments) {
+  QUERN_TRY(arguments.bind("abs", {}));
+  if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
+  if (!value.is_number()) {
+    return fail::invalid("A value of type '{}' has no absolute value", type_name(value));
+  }
+  if (value.kind() == Kind::kFloat) return Value::real(std::fabs(value.real()));
+  const UnaryOp op = value.integer() < 0 ? UnaryOp::kNegative : UnaryOp::kPositive;
+  return apply_unary(op, value);
+}
+
+constexpr NamedFilter kFilters[] = {
+    {"abs", abs_filter},
+    {"float", float_filter},
+    {"int", int_filter},
+    {"round", round_filter},
+};
+
+}  // namespace
+
+std::span<const NamedFilter> number_filters() {
+  return kFilters;
+}
+
+}  // namespace quern::jinja

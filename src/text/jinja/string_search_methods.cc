@@ -1,0 +1,268 @@
+// Methods of strings that look into them or take them apart.
+#include <algorithm>
+
+#include "base/fail.h"
+#include "text/jinja/characters.h"
+#include "text/jinja/environment.h"
+#include "text/jinja/operators.h"
+#include "text/jinja/text_building.h"
+#include "text/utf8.h"
+
+namespace quern::jinja {
+namespace {
+
+Result<Value> parts_list(Interpreter& interpreter, const Value& receiver,
+                         const std::vector<std::string_view>& parts) {
+  Heap& heap = interpreter.heap();
+  QUERN_TRY(
+      heap.reserve(parts.size() * (sizeof(Value) + sizeof(std::string)) + receiver.text().size()));
+  QUERN_TRY(heap.spend(parts.size()));
+  std::vector<Value> items;
+  items.reserve(parts.size());
+  for (const std::string_view part : parts) {
+    items.push_back(heap.text(std::string(part), receiver.is_safe()));
+  }
+  return heap.list(std::move(items));
+}
+
+// At most `limit` cuts; any number where limit < 0. From the end where is_reversed.
+std::vector<std::string_view> split_at(std::string_view text, std::string_view separator,
+                                       int64_t limit, bool is_reversed) {
+  std::vector<std::string_view> parts;
+  for (; limit != 0; --limit) {
+    const size_t at = is_reversed ? text.rfind(separator) : text.find(separator);
+    if (at == std::string_view::npos) break;
+    if (is_reversed) {
+      parts.push_back(text.substr(at + separator.size()));
+      text = text.substr(0, at);
+    } else {
+      parts.push_back(text.substr(0, at));
+      text.remove_prefix(at + separator.size());
+    }
+  }
+  parts.push_back(text);
+  if (is_reversed) std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+// The bytes up to the first (last: is_reversed) white space.
+std::string_view word_at(std::string_view text, bool is_reversed) {
+  size_t size = 0;
+  while (size < text.size()) {
+    size_t step = 1;
+    if (is_reversed) {
+      while (size + step < text.size() &&
+             (static_cast<unsigned char>(text[text.size() - size - step]) & 0xC0) == 0x80) {
+        ++step;
+      }
+      if (is_space(decode_utf8(text.substr(text.size() - size - step)).code_point)) break;
+    } else {
+      const Utf8Step decoded = decode_utf8(text.substr(size));
+      if (is_space(decoded.code_point)) break;
+      step = decoded.size;
+    }
+    size += step;
+  }
+  return is_reversed ? text.substr(text.size() - size) : text.substr(0, size);
+}
+
+std::vector<std::string_view> split_words(std::string_view text, int64_t limit, bool is_reversed) {
+  std::vector<std::string_view> parts;
+  text = is_reversed ? strip_right(text) : strip_left(text);
+  for (; limit != 0 && !text.empty(); --limit) {
+    const std::string_view word = word_at(text, is_reversed);
+    parts.push_back(word);
+    if (is_reversed) {
+      text.remove_suffix(word.size());
+      text = strip_right(text);
+    } else {
+      text.remove_prefix(word.size());
+      text = strip_left(text);
+    }
+  }
+  if (!text.empty()) parts.push_back(text);
+  if (is_reversed) std::reverse(parts.begin(), parts.end());
+  return parts;
+}
+
+template <bool is_reversed>
+Result<Value> split(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("split", {"sep", "maxsplit"}));
+  QUERN_ASSIGN_OR_RETURN(const int64_t limit, bound.integer(1, -1));
+  QUERN_TRY(interpreter.heap().spend_scan(8 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().reserve_items(receiver.text().size()));
+  if (!bound.is_given(0)) {
+    return parts_list(interpreter, receiver, split_words(receiver.text(), limit, is_reversed));
+  }
+  QUERN_ASSIGN_OR_RETURN(const std::string_view separator, bound.text(0, ""));
+  if (separator.empty()) return fail::invalid("The separator of split is empty");
+  return parts_list(interpreter, receiver,
+                    split_at(receiver.text(), separator, limit, is_reversed));
+}
+
+Result<Value> splitlines(Interpreter& interpreter, const Value& receiver,
+                         const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("splitlines", {"keepends"}));
+  QUERN_TRY(interpreter.heap().spend_scan(8 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().reserve_items(receiver.text().size()));
+  return parts_list(interpreter, receiver, split_lines(receiver.text(), bound.truth(0, false)));
+}
+
+// (before, separator, after); where it is absent, the text and two empty strings.
+template <bool is_reversed>
+Result<Value> partition(Interpreter& interpreter, const Value& receiver,
+                        const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("partition", {"sep"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view separator, bound.text(0, ""));
+  if (separator.empty()) return fail::invalid("The separator of partition is empty");
+  const std::string_view text = receiver.text();
+  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  const size_t at = is_reversed ? text.rfind(separator) : text.find(separator);
+  std::vector<std::string_view> parts = {text, "", ""};
+  if (at == std::string_view::npos && is_reversed) parts = {"", "", text};
+  if (at != std::string_view::npos) {
+    parts = {text.substr(0, at), separator, text.substr(at + separator.size())};
+  }
+  QUERN_ASSIGN_OR_RETURN(const Value list, parts_list(interpreter, receiver, parts));
+  list.list().kind = ListKind::kTuple;
+  return list;
+}
+
+// The part of the receiver between the optional arguments first and first + 1.
+Result<Value> range_of(Interpreter& interpreter, const Value& receiver, const BoundArguments& bound,
+                       size_t first) {
+  if (!bound.is_given(first) && !bound.is_given(first + 1)) return receiver;
+  return slice(interpreter.heap(), receiver, bound.value(first), bound.value(first + 1),
+               Value::none());
+}
+
+template <bool at_begin>
+Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
+                        const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
+                         arguments.bind("The method", {"affix", "start", "end"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
+  std::vector<Value> affixes = {bound.value(0)};
+  if (affixes[0].is_list() && affixes[0].list().is_tuple()) affixes = bound.value(0).list().items;
+  const std::string_view text = part.text();
+  for (const Value& affix : affixes) {
+    if (!affix.is_string()) {
+      return fail::invalid("A string cannot begin or end with a value of type '{}'",
+                           type_name(affix));
+    }
+    QUERN_TRY(interpreter.heap().spend_scan(affix.text().size()));
+    if (affix.text().size() > text.size()) continue;
+    const size_t at = at_begin ? 0 : text.size() - affix.text().size();
+    if (text.substr(at, affix.text().size()) == affix.text()) return Value::boolean(true);
+  }
+  return Value::boolean(false);
+}
+
+// The first (last) position in characters, from the begin of the whole string; -1 where absent.
+Result<int64_t> position_of(Interpreter& interpreter, const Value& receiver,
+                            const Arguments& arguments, bool is_reversed) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
+                         arguments.bind("The method", {"sub", "start", "end"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
+  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
+  const std::string_view text = part.text();
+  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  const size_t at = is_reversed ? text.rfind(wanted) : text.find(wanted);
+  if (at == std::string_view::npos) return -1;
+  QUERN_ASSIGN_OR_RETURN(int64_t start, bound.is_given(1) ? bound.integer(1, 0) : 0);
+  if (start < 0) start = std::max<int64_t>(start + count_characters(receiver.text()), 0);
+  return start + count_characters(text.substr(0, at));
+}
+
+template <bool is_reversed>
+Result<Value> find(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t at,
+                         position_of(interpreter, receiver, arguments, is_reversed));
+  return Value::integer(at);
+}
+
+template <bool is_reversed>
+Result<Value> index(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t at,
+                         position_of(interpreter, receiver, arguments, is_reversed));
+  if (at < 0) return fail::invalid("The string does not hold the one searched for");
+  return Value::integer(at);
+}
+
+Result<Value> count(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
+                         arguments.bind("count", {"sub", "start", "end"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
+  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
+  const std::string_view text = part.text();
+  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  if (wanted.empty()) return Value::integer(count_characters(text) + 1);
+  int64_t number = 0;
+  for (size_t at = text.find(wanted); at != std::string_view::npos;
+       at = text.find(wanted, at + wanted.size())) {
+    ++number;
+  }
+  return Value::integer(number);
+}
+
+// Whether there are characters and all of them are of a class.
+template <bool (*is_member)(uint32_t)>
+Result<Value> all_are(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_TRY(arguments.bind("The method", {}));
+  QUERN_TRY(interpreter.heap().spend_scan(4 * receiver.text().size()));
+  std::string_view text = receiver.text();
+  bool holds = !text.empty();
+  while (holds && !text.empty()) {
+    const Utf8Step step = decode_utf8(text);
+    holds = is_member(step.code_point);
+    text.remove_prefix(step.size);
+  }
+  return Value::boolean(holds);
+}
+
+bool is_letter_or_number(uint32_t code_point) {
+  return code_point != '_' && is_word(code_point);
+}
+bool is_ascii(uint32_t code_point) {
+  return code_point < 0x80;
+}
+
+// isupper and islower are the tests of the same meaning.
+template <bool is_upper_case>
+Result<Value> is_case(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
+  QUERN_ASSIGN_OR_RETURN(const bool holds, interpreter.apply_test(is_upper_case ? "upper" : "lower",
+                                                                  receiver, arguments));
+  return Value::boolean(holds);
+}
+
+constexpr NamedMethod kMethods[] = {
+    {"count", count},
+    {"endswith", has_affix<false>},
+    {"find", find<false>},
+    {"index", index<false>},
+    {"isalnum", all_are<is_letter_or_number>},
+    {"isalpha", all_are<is_letter>},
+    {"isascii", all_are<is_ascii>},
+    {"isdecimal", all_are<is_digit>},
+    {"isdigit", all_are<is_digit>},
+    {"islower", is_case<false>},
+    {"isnumeric", all_are<is_digit>},
+    {"isspace", all_are<is_space>},
+    {"isupper", is_case<true>},
+    {"partition", partition<false>},
+    {"rfind", find<true>},
+    {"rindex", index<true>},
+    {"rpartition", partition<true>},
+    {"rsplit", split<true>},
+    {"split", split<false>},
+    {"splitlines", splitlines},
+    {"startswith", has_affix<true>},
+};
+
+}  // namespace
+
+std::span<const NamedMethod> string_search_methods() {
+  return kMethods;
+}
+
+}  // namespace quern::jinja

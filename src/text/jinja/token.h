@@ -1,0 +1,37 @@
+// The tokens of a template.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace quern::jinja {
+
+enum class TokenKind : uint8_t {
+  kText,         // between the tags, with white space control applied
+  kOutputBegin,  // {{
+  kOutputEnd,    // }}
+  kBlockBegin,   // {%
+  kBlockEnd,     // %}
+  kName,
+  kString,
+  kInteger,
+  kFloat,
+  kOperator,
+  kEnd,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  uint32_t offset = 0;  // in bytes from the begin of the source
+  std::string text;     // of strings: with escapes resolved
+  int64_t integer = 0;
+  double real = 0;
+
+  bool is_operator(std::string_view op) const { return kind == TokenKind::kOperator && text == op; }
+  bool is_name(std::string_view name) const { return kind == TokenKind::kName && text == name; }
+};
+
+// "name 'x'", "end of the template", ... for messages.
+std::string describe(const Token& token);
+
+}  // namespace quern::jinja
