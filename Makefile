@@ -1,12 +1,12 @@
 # Front door: `make run` answers a prompt with a real model, `make test` runs every test.
 # Both set up what is missing (Debian packages, the model) and build first.
-.PHONY: run test build setup clean
+.PHONY: run test build program configure setup clean
 
 PROMPT ?= What is gravity? Answer in two sentences.
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-run: build
+run: program
 	@scripts/setup --model
 	@model="$$(scripts/fetch_model)" && $(BUILD)/quern run "$$model" --chat --temp 0 --max-tokens 200 "$(PROMPT)"
 
@@ -16,9 +16,14 @@ test: build
 	@scripts/fetch_model > /dev/null || true
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
-build: setup
-	@cmake --preset release -DCMAKE_BUILD_TYPE=Release > /dev/null
+program: configure
+	@cmake --build --preset release -j $(JOBS) --target quern
+
+build: configure
 	@cmake --build --preset release -j $(JOBS)
+
+configure: setup
+	@cmake --preset release -DCMAKE_BUILD_TYPE=Release > /dev/null
 
 setup:
 	@scripts/setup
