@@ -8,12 +8,29 @@
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/state_binding.h"
 #include "base/fail.h"
+#include "hw/host_memory.h"
 #include "quern/op.h"
 #include "runtime/binding.h"
 #include "runtime/host_kv_store.h"
 
 namespace quern::cpu {
 namespace {
+
+// Memory below this is taken without asking the system first.
+constexpr int64_t kAlwaysFits = int64_t{64} << 20;
+
+double gibibytes(int64_t bytes) {
+  return static_cast<double>(bytes) / static_cast<double>(int64_t{1} << 30);
+}
+
+// Refuses what cannot fit before anything is allocated; `what` begins the sentence.
+Result<void> check_room(std::string_view what, int64_t size_bytes) {
+  if (size_bytes <= kAlwaysFits) return {};
+  const auto available = query_host_memory().available_bytes;
+  if (!available || size_bytes <= *available) return {};
+  return fail::exhausted("{} needs {:.1f} GiB; the machine has {:.1f} GiB free.", what,
+                         gibibytes(size_bytes), gibibytes(*available));
+}
 
 // Plans of the last bindings of symbols are kept: decode repeats one, prefill chunks another.
 constexpr size_t kMaxBoundPlans = 8;
@@ -34,7 +51,9 @@ class FinishedSubmission final : public Submission {
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
-      : graph_(artifact.graph), plan_(artifact.plan), machine_(std::move(machine)) {}
+      : graph_(artifact.graph), plan_(artifact.plan), machine_(std::move(machine)) {
+    for (const NodeId id : graph_.inputs()) input_names_.push_back(graph_.node(id).name);
+  }
 
   Result<void> load(const WeightSource* weights, const Progress& progress);
   Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
@@ -53,6 +72,7 @@ class CpuExecutable final : public Executable {
 
   Graph graph_;
   Plan plan_;
+  std::vector<std::string> input_names_;
   std::shared_ptr<Machine> machine_;
   std::optional<LoadedValues> loaded_;
   std::vector<std::unique_ptr<Step>> steps_;
@@ -73,11 +93,12 @@ int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
 }
 
 Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
-  QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
   SharedTables tables;
   int64_t total = 0;
   int64_t done = 0;
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
+  QUERN_TRY(check_room("Packing the weights", total));
+  QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
   for (const PlannedStep& step : plan_.steps) {
     auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables});
     if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));
@@ -106,6 +127,7 @@ Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
 
 Result<void> CpuExecutable::grow_arena(int64_t size_bytes) {
   if (size_bytes <= arena_.size_bytes()) return {};
+  QUERN_TRY(check_room("A run of this size", size_bytes));
   arena_ = Buffer();  // the old one is not needed while the new one is made
   QUERN_ASSIGN_OR_RETURN(arena_, Buffer::allocate_host(size_bytes));
   return {};
@@ -120,8 +142,8 @@ Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& argumen
                                    std::vector<Buffer>& results) {
   RunMemory memory;
   std::vector<std::byte*> inputs;
-  for (const NodeId id : graph_.inputs()) {
-    const auto it = arguments.inputs.find(graph_.node(id).name);
+  for (const std::string& name : input_names_) {
+    const auto it = arguments.inputs.find(name);
     QUERN_ASSIGN_OR_RETURN(const auto bytes, it->second.host_view());
     // Steps do not write their inputs; read-only storage is viewed without its const.
     inputs.push_back(bytes.empty() ? nothing_.data() : const_cast<std::byte*>(bytes.data()));

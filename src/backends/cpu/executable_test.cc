@@ -162,6 +162,37 @@ TEST(CpuExecutable, NamesTheWeightThatIsMissing) {
             "given.");
 }
 
+// 16 TiB of weights, refused by their types before the source is asked.
+TEST(CpuExecutable, RefusesWeightsThatDoNotFit) {
+  GraphBuilder b(builtin_ops());
+  const Dim columns = Dim::constant(int64_t{1} << 21);
+  const ValueId w = b.weight("w", {DType::kF32, {columns, columns}});
+  b.output("y", b.add("projection.linear",
+                      {b.input("x", {DType::kF32, {Dim::symbolic('T'), columns}}), w}));
+  auto graph = b.finish();
+  ASSERT_TRUE(graph.has_value()) << graph.error().message;
+  const Error error = load_error(*graph, on_cpu(1));
+  EXPECT_EQ(error.code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(error.message.starts_with("Packing the weights needs 16384.0 GiB; the machine has "))
+      << error.message;
+}
+
+TEST(CpuExecutable, RefusesARunThatDoesNotFit) {
+  GraphBuilder b(builtin_ops());
+  const ValueId x =
+      b.add("random.uniform", {}, {{"shape", std::vector<int64_t>{int64_t{1} << 42}}});
+  b.output("y", b.add("reduction.sum", {x}));
+  auto graph = b.finish();
+  ASSERT_TRUE(graph.has_value()) << graph.error().message;
+  auto loaded = load_graph(*graph, on_cpu(1));
+  ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+  const auto result = loaded->run({});
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(result.error().message.starts_with("A run of this size needs 16384.0 GiB; "))
+      << result.error().message;
+}
+
 TEST(CpuBackend, RefusesAnOperationWithoutAKernelByName) {
   OpRegistry ops;
   for (const OpDef* op : builtin_ops().list()) ops.add(*op);
