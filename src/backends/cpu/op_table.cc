@@ -20,6 +20,10 @@ constexpr OpEntry direct(std::string_view id, StepMaker make) {
 constexpr OpEntry registry(std::string_view id) {
   return {.id = id, .kind = Kind::kRegistry, .make = make_reference};
 }
+// The same by rows over the threads.
+constexpr OpEntry registry_rows(std::string_view id) {
+  return {.id = id, .kind = Kind::kRegistry, .make = make_reference_rows};
+}
 // Products read the packed form of quant.dynamic, and pack their weights.
 constexpr OpEntry quantize(std::string_view id) {
   return {.id = id, .kind = Kind::kDirect, .make = make_quantize, .can_pack = can_pack_quantized};
@@ -126,21 +130,21 @@ constexpr OpEntry kTable[] = {
     registry("masking.apply"),
     registry("masking.causal"),
     direct("math.add", make_binary),
-    registry("math.cast"),
+    registry_rows("math.cast"),
     direct("math.cos", make_unary),
     registry("math.dropout"),
     direct("math.exp", make_unary),
     registry("math.groupnorm"),
-    registry("math.inv_sqrt_dim_scale"),
+    registry_rows("math.inv_sqrt_dim_scale"),
     direct("math.layernorm", make_layer_norm),
     direct("math.log", make_unary),
-    registry("math.logsumexp"),
+    registry_rows("math.logsumexp"),
     direct("math.matmul", make_matmul),
     direct("math.mul", make_binary),
     registry("math.outer"),
     direct("math.rmsnorm", make_rms_norm),
     direct("math.scale", make_unary),
-    registry("math.sign"),
+    registry_rows("math.sign"),
     direct("math.sin", make_unary),
     direct("math.softmax", make_softmax),
     registry("normalization.batch_norm_eval"),
@@ -158,7 +162,7 @@ constexpr OpEntry kTable[] = {
     registry("random.normal"),
     registry("random.uniform"),
     direct("reduction.argmax", make_argmax),
-    registry("reduction.argmin"),
+    registry_rows("reduction.argmin"),
     registry("reduction.l1_norm"),
     registry("reduction.mean"),
     registry("reduction.prod"),
@@ -172,13 +176,13 @@ constexpr OpEntry kTable[] = {
     registry("shape.merge_heads"),
     registry("shape.permute"),
     view("shape.reshape"),
-    registry("shape.select_rows"),
+    registry_rows("shape.select_rows"),
     direct("shape.slice", make_slice),
     registry("shape.split"),
     registry("shape.transpose"),
     registry("shape.upsample_nearest2d"),
     registry("shape.view_as_heads"),
-    registry("sort.top_k"),
+    registry_rows("sort.top_k"),
 };
 
 static_assert(std::ranges::is_sorted(kTable, {}, &OpEntry::id));

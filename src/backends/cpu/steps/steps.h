@@ -9,6 +9,10 @@ using MadeStep = Result<std::unique_ptr<Step>>;
 
 // Runs the reference kernel of the operation on the calling thread.
 MadeStep make_reference(const StepRequest& request);
+// Runs it on ranges of rows over the threads. For operations whose inputs and outputs all count the
+// same rows along their first axis, each row depending on its own alone; an operation may look at
+// how many axes there are, but not at the number of rows.
+MadeStep make_reference_rows(const StepRequest& request);
 
 MadeStep make_argmax(const StepRequest& request);
 MadeStep make_attention_cached(const StepRequest& request);
