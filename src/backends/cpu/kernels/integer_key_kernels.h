@@ -1,6 +1,7 @@
 // Kernels of scores against keys that are quantised in blocks of 32, at one level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "backends/cpu/kernels/attention_kernels.h"
@@ -23,9 +24,28 @@ struct IntegerKeyPage {
   float* scores = nullptr;               // [num_rows][64]
 };
 
+// Rows of a cache in blocks of 32, as they are stored. The memory of all 64 rows of a page is
+// there.
+struct CachedBlocks {
+  const std::byte* rows = nullptr;
+  int64_t num_rows = 0;
+  int64_t row_bytes = 0;
+  int64_t num_blocks = 0;  // of a row
+};
+
+// How rows of one format are read; null members are formats without a kernel of their own.
+struct CachedBlockReaders {
+  // To key_pairs and key_scales of IntegerKeyPage.
+  void (*unpack_keys)(const CachedBlocks& blocks, int32_t* pairs, float* scales) = nullptr;
+  // To f32 rows, `stride` elements apart.
+  void (*widen_values)(const CachedBlocks& blocks, float* values, int64_t stride) = nullptr;
+};
+
 struct IntegerKeyKernels {
   // Terms (D * d) * f32(I) of each block, folded blocked(256).
   void (*dot_keys)(const IntegerKeyPage& page) = nullptr;
+  CachedBlockReaders q8_0;
+  CachedBlockReaders q4_0;
 };
 
 // Defined once per level, in integer_key_kernels.cc.

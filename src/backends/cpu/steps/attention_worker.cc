@@ -122,6 +122,11 @@ const void* AttentionWorker::widened_values(const void* values, int64_t rows) {
   const HostKvStore& store = job_.store;
   const auto* source = static_cast<const std::byte*>(values);
   const int64_t n = round_up(page_.value_dim, dtype_info(store.value_type()).block_size);
+  if (const CachedBlockReaders* readers = find_readers(job_.kernels, store.value_type())) {
+    readers->widen_values({source, rows, store.value_row_bytes(), n / kKeyBlock}, values_,
+                          page_.value_stride);
+    return values_;
+  }
   for (int64_t row = 0; row < rows; ++row) {
     dequantize_row(store.value_type(), source + row * store.value_row_bytes(),
                    values_ + row * page_.value_stride, n);

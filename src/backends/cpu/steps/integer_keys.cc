@@ -20,6 +20,11 @@ int64_t padded_dim(const HostKvStore& store) {
 
 }  // namespace
 
+const CachedBlockReaders* find_readers(const KernelTable& kernels, DType dtype) {
+  if (dtype == DType::kQ8_0) return &kernels.integer_keys.q8_0;
+  return dtype == DType::kQ4_0 ? &kernels.integer_keys.q4_0 : nullptr;
+}
+
 bool IntegerKeys::serves(DType key_type) {
   const BlockFormat* format = find_block_format(key_type);
   return format != nullptr && format->block_size == kKeyBlock &&
@@ -80,6 +85,12 @@ void IntegerKeys::load_query(int row, const float* x) {
 }
 
 void IntegerKeys::load_page(const std::byte* keys, int64_t rows) {
+  const CachedBlockReaders* readers = find_readers(kernels_, format_.dtype);
+  if (readers != nullptr) {
+    readers->unpack_keys({keys, rows, key_row_bytes_, page_.padded_dim / kKeyBlock}, key_pairs_,
+                         key_scales_);
+    return;
+  }
   DecodedBlock decoded;
   for (int64_t key = 0; key < rows; ++key) {
     const std::byte* block = keys + key * key_row_bytes_;

@@ -11,6 +11,9 @@
 
 namespace quern::cpu {
 
+// Kernels that read blocks of a cache of this type, or null.
+const CachedBlockReaders* find_readers(const KernelTable& kernels, DType dtype);
+
 // Owned by one thread at a time. Serves formats of 32-element blocks with one scale.
 class IntegerKeys {
  public:
