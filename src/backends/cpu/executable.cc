@@ -5,6 +5,7 @@
 #include <list>
 
 #include "backends/cpu/bound_plan.h"
+#include "backends/cpu/result_buffers.h"
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/state_binding.h"
 #include "base/fail.h"
@@ -51,7 +52,10 @@ class FinishedSubmission final : public Submission {
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
-      : graph_(artifact.graph), plan_(artifact.plan), machine_(std::move(machine)) {
+      : graph_(artifact.graph),
+        plan_(artifact.plan),
+        machine_(std::move(machine)),
+        result_buffers_(artifact.plan.result_storages.size()) {
     for (const NodeId id : graph_.inputs()) input_names_.push_back(graph_.node(id).name);
   }
 
@@ -77,6 +81,7 @@ class CpuExecutable final : public Executable {
   std::optional<LoadedValues> loaded_;
   std::vector<std::unique_ptr<Step>> steps_;
   std::list<BoundPlan> bound_plans_;  // most recently used first
+  ResultBuffers result_buffers_;
   Buffer arena_;
   // An address for inputs without bytes, since null means absent.
   alignas(64) std::array<std::byte, 64> nothing_{};
@@ -150,7 +155,8 @@ Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& argumen
   }
   std::vector<std::byte*> outputs;
   for (const int32_t storage : plan_.result_storages) {
-    QUERN_ASSIGN_OR_RETURN(Buffer buffer, Buffer::allocate_host(bound.storage_bytes(storage)));
+    QUERN_ASSIGN_OR_RETURN(Buffer buffer,
+                           result_buffers_.take(results.size(), bound.storage_bytes(storage)));
     QUERN_ASSIGN_OR_RETURN(std::byte * data, mutable_data(buffer));
     outputs.push_back(data);
     results.push_back(std::move(buffer));
