@@ -28,22 +28,31 @@ void put_scale(ScaleStorage storage, float scale, std::byte* at, int lane) {
   }
 }
 
-// Code of each integer from -128 to 127.
-using CodeMap = std::array<uint8_t, 256>;
+// The code of an integer: integer + offset, or its place in a table.
+class CodeMap {
+ public:
+  CodeMap(const WeightScheme& scheme, int offset)
+      : has_table_(scheme.table != CodeTable::kNone), offset_(static_cast<uint8_t>(offset)) {
+    const int8_t* integers = scheme.table == CodeTable::kFp4 ? kFp4Integers : kIq4Integers;
+    // Downwards, so that the first of two equal entries stays.
+    for (int code = 15; has_table_ && code >= 0; --code) {
+      places_[static_cast<uint8_t>(integers[code])] = static_cast<uint8_t>(code);
+    }
+  }
 
-CodeMap make_code_map(const WeightScheme& scheme, int offset) {
-  CodeMap map{};
-  for (int q = -128; q < 128; ++q) {
-    map[static_cast<uint8_t>(q)] = static_cast<uint8_t>(q + offset);
+  void map_32(const int8_t* q, uint8_t* codes) const {
+    if (has_table_) {
+      for (int i = 0; i < 32; ++i) codes[i] = places_[static_cast<uint8_t>(q[i])];
+    } else {
+      for (int i = 0; i < 32; ++i) codes[i] = static_cast<uint8_t>(q[i] + offset_);
+    }
   }
-  if (scheme.table == CodeTable::kNone) return map;
-  const int8_t* integers = scheme.table == CodeTable::kIq4 ? kIq4Integers : kFp4Integers;
-  // Downwards, so that the first of two equal entries stays.
-  for (int code = 15; code >= 0; --code) {
-    map[static_cast<uint8_t>(integers[code])] = static_cast<uint8_t>(code);
-  }
-  return map;
-}
+
+ private:
+  bool has_table_;
+  uint8_t offset_;
+  std::array<uint8_t, 256> places_{};
+};
 
 // Writes the codes of 32 elements of one lane into their bit planes.
 class CodeWriter {
@@ -51,48 +60,48 @@ class CodeWriter {
   CodeWriter(const WeightScheme& scheme, int lanes, int full_offset)
       : bits_(scheme.bits),
         plane_bytes_(int64_t{4} * lanes),
-        map_(make_code_map(scheme, code_offset(scheme, full_offset))) {}
+        map_(scheme, code_offset(scheme, full_offset)) {}
 
   void write(const int8_t* q, int lane, std::byte* out) const {
-    uint8_t codes[32];
-    for (int i = 0; i < 32; ++i) codes[i] = map_[static_cast<uint8_t>(q[i])];
+    alignas(32) uint8_t codes[32];
+    map_.map_32(q, codes);
+    uint32_t quads[8];
+    std::memcpy(quads, codes, sizeof(quads));
     std::byte* at = out + 4 * lane;
     switch (bits_) {
       case 8:
-        return write_plane<8>(codes, 0, at);
+        return write_plane<8>(quads, 0, at);
       case 2:
-        return write_plane<2>(codes, 0, at);
+        return write_plane<2>(quads, 0, at);
       case 3:
-        write_plane<2>(codes, 0, at);
-        return write_plane<1>(codes, 2, at + 2 * plane_bytes_);
+        write_plane<2>(quads, 0, at);
+        return write_plane<1>(quads, 2, at + 2 * plane_bytes_);
       case 5:
-        write_plane<4>(codes, 0, at);
-        return write_plane<1>(codes, 4, at + 4 * plane_bytes_);
+        write_plane<4>(quads, 0, at);
+        return write_plane<1>(quads, 4, at + 4 * plane_bytes_);
       case 6:
-        write_plane<4>(codes, 0, at);
-        return write_plane<2>(codes, 4, at + 4 * plane_bytes_);
+        write_plane<4>(quads, 0, at);
+        return write_plane<2>(quads, 4, at + 4 * plane_bytes_);
       default:
-        return write_plane<4>(codes, 0, at);
+        return write_plane<4>(quads, 0, at);
     }
   }
 
  private:
-  // Bits from `low` up of each code. Vector v of the plane holds 8 / kBits quads, at steps of
-  // kBits: quads v, v + 4 for nibbles; consecutive ones for pairs and single bits.
+  // Bits from `low` up of each code, four codes at a time. Vector v of the plane holds 8 / kBits
+  // quads, at steps of kBits: quads v and v + 4 for nibbles; consecutive ones otherwise.
   template <int kBits>
-  void write_plane(const uint8_t (&codes)[32], int low, std::byte* at) const {
+  void write_plane(const uint32_t (&quads)[8], int low, std::byte* at) const {
     constexpr int kQuadsPerVector = 8 / kBits;
     constexpr int kStep = kBits == 4 ? 4 : 1;
+    constexpr uint32_t kMask = 0x01010101u * ((1u << kBits) - 1);
     for (int v = 0; v < kBits; ++v) {
       const int first = kBits == 4 ? v : v * kQuadsPerVector;
-      for (int i = 0; i < 4; ++i) {
-        unsigned byte = 0;
-        for (int part = 0; part < kQuadsPerVector; ++part) {
-          const unsigned code = codes[(first + part * kStep) * 4 + i];
-          byte |= ((code >> low) & ((1u << kBits) - 1)) << (part * kBits);
-        }
-        at[v * plane_bytes_ + i] = static_cast<std::byte>(byte);
+      uint32_t bytes = 0;
+      for (int part = 0; part < kQuadsPerVector; ++part) {
+        bytes |= ((quads[first + part * kStep] >> low) & kMask) << (part * kBits);
       }
+      put(at + v * plane_bytes_, bytes);
     }
   }
 
