@@ -3,32 +3,41 @@
 
 #include "quern/op.h"
 
+// One line a family: register_NAME(OpRegistry&) adds its operations. A family that is missing here
+// is missing from the engine. register_ops.cc calls them and undefines the list.
+// clang-format off
+#define QUERN_OP_FAMILIES(F) \
+  F(activation_ops) \
+  F(attention_ops) \
+  F(cached_attention_ops) \
+  F(cast_ops) \
+  F(convolution_ops) \
+  F(elementwise_ops) \
+  F(embedding_ops) \
+  F(expert_ops) \
+  F(gated_ops) \
+  F(graph_ops) \
+  F(linear_ops) \
+  F(masking_ops) \
+  F(matmul_ops) \
+  F(norm_ops) \
+  F(pooling_ops) \
+  F(quant_ops) \
+  F(random_ops) \
+  F(reduction_ops) \
+  F(rope_ops) \
+  F(select_ops) \
+  F(selection_ops) \
+  F(shape_pieces) \
+  F(shape_views) \
+  F(softmax_ops) \
+  F(unrotated_keys_ops)
+// clang-format on
+
 namespace quern {
 
-void register_activation_ops(OpRegistry& registry);
-void register_attention_ops(OpRegistry& registry);
-void register_cached_attention_ops(OpRegistry& registry);
-void register_cast_ops(OpRegistry& registry);
-void register_convolution_ops(OpRegistry& registry);
-void register_elementwise_ops(OpRegistry& registry);
-void register_embedding_ops(OpRegistry& registry);
-void register_expert_ops(OpRegistry& registry);
-void register_gated_ops(OpRegistry& registry);
-void register_graph_ops(OpRegistry& registry);
-void register_linear_ops(OpRegistry& registry);
-void register_masking_ops(OpRegistry& registry);
-void register_matmul_ops(OpRegistry& registry);
-void register_norm_ops(OpRegistry& registry);
-void register_pooling_ops(OpRegistry& registry);
-void register_quant_ops(OpRegistry& registry);
-void register_random_ops(OpRegistry& registry);
-void register_reduction_ops(OpRegistry& registry);
-void register_rope_ops(OpRegistry& registry);
-void register_select_ops(OpRegistry& registry);
-void register_selection_ops(OpRegistry& registry);
-void register_shape_pieces(OpRegistry& registry);
-void register_shape_views(OpRegistry& registry);
-void register_softmax_ops(OpRegistry& registry);
-void register_unrotated_keys_ops(OpRegistry& registry);
+#define QUERN_DECLARE_FAMILY(name) void register_##name(OpRegistry& registry);
+QUERN_OP_FAMILIES(QUERN_DECLARE_FAMILY)
+#undef QUERN_DECLARE_FAMILY
 
 }  // namespace quern
