@@ -4,13 +4,13 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
+#include "cli/sampler_flags.h"
 #include "generate/chat_session.h"
 #include "text/utf8.h"
 
@@ -21,7 +21,7 @@ struct ChatFlags {
   EngineFlags engine;
   GenerateOptions generate;
   std::string system;
-  std::optional<uint64_t> seed;
+  SamplerFlags sampler;
 };
 
 constexpr const char* kHelp =
@@ -107,10 +107,10 @@ void answer(ChatSession& session, const std::string& line, const GenerateOptions
 }
 
 Result<void> chat(ChatFlags& flags) {
-  flags.generate.sampler.seed = flags.seed ? *flags.seed : std::random_device{}();
-  QUERN_TRY(check_sampler_options(flags.generate.sampler));
+  QUERN_TRY(flags.sampler.apply_to(flags.generate, false));
   flags.engine.is_evictable = true;
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
+  QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const std::string_view source,
                          engine->metadata().text("tokenizer.chat_template"));
   const auto renderer = [&](std::span<const ChatMessage> messages, bool adds_prompt) {
@@ -145,9 +145,7 @@ void set_up_chat(CLI::App& command, Action& action) {
   command.add_option("--max-tokens", flags->generate.max_tokens, "Most tokens of an answer")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--temp", flags->generate.sampler.temperature, "Temperature; 0: best token")
-      ->capture_default_str();
-  command.add_option("--seed", flags->seed, "Seed of the sampler; a fresh one if absent");
+  flags->sampler.add_to(command);
   command.footer("Example:\n  quern chat model.gguf --system 'Answer briefly.'");
   action = [flags] { return chat(*flags); };
 }

@@ -2,15 +2,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
+#include "cli/sampler_flags.h"
 #include "generate/generate.h"
 #include "text/chat_template.h"
 #include "text/utf8.h"
@@ -24,7 +25,7 @@ struct RunFlags {
   bool is_chat = false;
   std::string system;
   GenerateOptions generate;
-  std::optional<uint64_t> seed;
+  SamplerFlags sampler;
   bool is_json = false;
   bool is_quiet = false;
 };
@@ -96,9 +97,31 @@ void print_timings(const Engine& engine, const RunFlags& flags, size_t num_promp
   }
 }
 
+// The token as text and as bytes: one token need not be whole characters.
+nlohmann::json logprob_json(const Tokenizer& tokenizer, const TokenLogprob& entry) {
+  const std::string_view bytes = tokenizer.token_bytes(entry.token);
+  return {{"token", entry.token},
+          {"text", replace_invalid_utf8(bytes)},
+          {"bytes", std::vector<uint8_t>(bytes.begin(), bytes.end())},
+          {"logprob", std::isfinite(entry.logprob) ? nlohmann::json(entry.logprob) : nullptr}};
+}
+
+nlohmann::json logprobs_json(const Tokenizer& tokenizer, const Generation& result) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LogprobReport& report : result.logprobs) {
+    nlohmann::json entry = logprob_json(tokenizer, report.chosen);
+    entry["top"] = nlohmann::json::array();
+    for (const TokenLogprob& top : report.top) {
+      entry["top"].push_back(logprob_json(tokenizer, top));
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 void print_json(const Engine& engine, const RunFlags& flags, const std::vector<int32_t>& prompt,
                 const Generation& result) {
-  const nlohmann::json json = {
+  nlohmann::json json = {
       {"text", replace_invalid_utf8(result.text)},
       {"prompt_tokens", prompt},
       {"tokens", result.tokens},
@@ -114,14 +137,17 @@ void print_json(const Engine& engine, const RunFlags& flags, const std::vector<i
        per_second(static_cast<double>(prompt.size()), result.prefill_seconds)},
       {"decode_tokens_per_second",
        per_second(static_cast<double>(result.tokens.size()) - 1, result.decode_seconds)}};
+  if (flags.generate.sampler.num_logprobs >= 0) {
+    json["logprobs"] = logprobs_json(engine.tokenizer(), result);
+  }
   fmt::print("{}\n", json.dump());
 }
 
 Result<void> run(RunFlags& flags, bool has_prompt) {
   const std::string prompt = read_prompt(flags, has_prompt);
-  flags.generate.sampler.seed = flags.seed ? *flags.seed : std::random_device{}();
-  QUERN_TRY(check_sampler_options(flags.generate.sampler));
+  QUERN_TRY(flags.sampler.apply_to(flags.generate, flags.is_quiet));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
+  QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));
   extend_context(*engine, flags, ids.size());
   if (!flags.is_quiet) {
@@ -164,19 +190,8 @@ void set_up_run(CLI::App& command, Action& action) {
                   "Most tokens to write; -1 writes until the model ends")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->capture_default_str();
-  SamplerOptions& sampler = flags->generate.sampler;
-  command.add_option("--temp", sampler.temperature, "Temperature; 0 takes the best token")
-      ->capture_default_str();
-  command.add_option("--top-k", sampler.top_k, "Keep the k best tokens; 0: off")
-      ->capture_default_str();
-  command
-      .add_option("--top-p", sampler.top_p, "Keep the best tokens up to this probability; 1: off")
-      ->capture_default_str();
-  command
-      .add_option("--min-p", sampler.min_p,
-                  "Drop tokens below this share of the best one's probability; 0: off")
-      ->capture_default_str();
-  command.add_option("--seed", flags->seed, "Seed of the sampler; a fresh one if absent");
+  flags->sampler.add_to(command);
+  flags->sampler.add_logprobs_to(command);
   command.add_option("--stop", flags->generate.stops, "Text that ends the answer; repeatable")
       ->take_all()
       ->expected(1)
@@ -187,6 +202,7 @@ void set_up_run(CLI::App& command, Action& action) {
       "Examples:\n"
       "  quern run model.gguf 'Once upon a time' --temp 0 --max-tokens 64\n"
       "  quern run model.gguf --chat 'What is the capital of France?'\n"
+      "  quern run model.gguf --chat 'Name a colour.' --json-schema colour.json\n"
       "  cat question.txt | quern run model.gguf --chat --json");
   action = [flags, prompt] { return run(*flags, prompt->count() > 0); };
 }

@@ -114,6 +114,11 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   return engine;
 }
 
+std::shared_ptr<const TokenTrie> Engine::token_trie() {
+  if (token_trie_ == nullptr) token_trie_ = std::make_shared<const TokenTrie>(*tokenizer_);
+  return token_trie_;
+}
+
 void Engine::allow_context(int64_t length) {
   context_length_ = std::max(context_length_, length);
 }

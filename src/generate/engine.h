@@ -12,6 +12,7 @@
 #include "generate/long_context.h"
 #include "models/language_model.h"
 #include "quern/device.h"
+#include "text/grammar/token_trie.h"
 #include "text/tokenizer.h"
 
 namespace quern {
@@ -58,6 +59,8 @@ class Engine {
   const Metadata& metadata() const { return metadata_ ? *metadata_ : file_->metadata(); }
   const LanguageModel& model() const { return model_; }
   const Tokenizer& tokenizer() const { return *tokenizer_; }
+  // Of the tokenizer, for TokenConstraint; made at the first call. It must not outlive the engine.
+  std::shared_ptr<const TokenTrie> token_trie();
   Device& device() { return *device_; }
   const Device& device() const { return *device_; }
   const Executable& executable() const { return *executable_; }
@@ -90,6 +93,7 @@ class Engine {
   std::shared_ptr<GgufFile> file_;
   std::optional<Metadata> metadata_;  // with overrides; else the file's
   std::unique_ptr<Tokenizer> tokenizer_;
+  std::shared_ptr<const TokenTrie> token_trie_;
   LanguageModel model_;
   std::unique_ptr<Device> device_;
   EngineOptions options_;

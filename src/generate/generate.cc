@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "generate/stop_matcher.h"
+#include "text/grammar/token_constraint.h"
 #include "text/stream_decoder.h"
 
 namespace quern {
@@ -26,7 +27,8 @@ class Output {
       : tokenizer_(engine.tokenizer()),
         sink_(sink),
         result_(result),
-        decoder_(tokenizer_, {.strip_space_prefix = tokenizer_.is_special(last_prompt_token)}),
+        decoder_(tokenizer_, {.strip_space_prefix =
+                                  !options.grammar && tokenizer_.is_special(last_prompt_token)}),
         stops_(options.stops) {}
 
   // False when the generation has ended.
@@ -62,11 +64,36 @@ class Output {
   StopMatcher stops_;
 };
 
-Result<int32_t> sample_row(Sampler& sampler, const Tensor& logits) {
-  QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
-  return sampler.sample(
-      {reinterpret_cast<const float*>(bytes.data()), static_cast<size_t>(logits.shape().last())});
-}
+// Chooses tokens: the sampler, and the grammar where there is one.
+class Chooser {
+ public:
+  Chooser(Engine& engine, const GenerateOptions& options, std::span<const int32_t> prompt)
+      : sampler_(options.sampler) {
+    sampler_.accept(prompt);
+    if (options.grammar) constraint_.emplace(engine.token_trie(), *options.grammar);
+  }
+
+  Result<int32_t> choose(const Tensor& logits, Generation& result) {
+    QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
+    const TokenMask* allowed = nullptr;
+    if (constraint_) {
+      QUERN_ASSIGN_OR_RETURN(allowed, constraint_->allowed());
+    }
+    const std::span<const float> row(reinterpret_cast<const float*>(bytes.data()),
+                                     static_cast<size_t>(logits.shape().last()));
+    QUERN_ASSIGN_OR_RETURN(const int32_t token, sampler_.sample(row, allowed));
+    if (constraint_) QUERN_TRY(constraint_->accept(token));
+    if (sampler_.logprobs() != nullptr) result.logprobs.push_back(*sampler_.logprobs());
+    return token;
+  }
+
+  // Whether the grammar leaves nothing to choose.
+  bool must_end() const { return constraint_ && constraint_->must_end(); }
+
+ private:
+  Sampler sampler_;
+  std::optional<TokenConstraint> constraint_;
+};
 
 }  // namespace
 
@@ -82,6 +109,8 @@ std::string_view stop_reason_name(StopReason reason) {
       return "context_full";
     case StopReason::kCancelled:
       return "cancelled";
+    case StopReason::kGrammarEnd:
+      return "grammar_end";
   }
   return "unknown";
 }
@@ -91,7 +120,7 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
   if (prompt.empty()) return fail::invalid("The prompt has no token to start from.");
   QUERN_TRY(check_sampler_options(options.sampler));
   Generation result;
-  Sampler sampler(options.sampler);
+  Chooser chooser(engine, options, prompt);
   Output output(engine, prompt.back(), options, sink, result);
   auto start = Clock::now();
   QUERN_ASSIGN_OR_RETURN(
@@ -101,12 +130,17 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
   start = Clock::now();
   while (true) {
     const auto count = static_cast<int64_t>(result.tokens.size());
+    if (chooser.must_end()) {
+      output.end(StopReason::kGrammarEnd);
+      break;
+    }
     if (options.max_tokens >= 0 && count >= options.max_tokens) {
       output.end(StopReason::kMaxTokens);
       break;
     }
-    QUERN_ASSIGN_OR_RETURN(const int32_t token, sample_row(sampler, logits));
+    QUERN_ASSIGN_OR_RETURN(const int32_t token, chooser.choose(logits, result));
     if (!output.push(token)) break;
+    if (chooser.must_end()) continue;
     QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
     if (length >= engine.context_length()) {
       output.end(StopReason::kContextFull);

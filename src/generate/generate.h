@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,22 +11,32 @@
 
 #include "generate/engine.h"
 #include "generate/sampler.h"
+#include "text/grammar/grammar.h"
 
 namespace quern {
 
 struct GenerateOptions {
   int64_t max_tokens = -1;  // -1: until the model or the context ends
   SamplerOptions sampler;
+  std::optional<Grammar> grammar;  // that the answer is held to
   std::vector<std::string> stops;
   int64_t prefill_chunk = 512;
 };
 
-enum class StopReason : uint8_t { kEndToken, kStopString, kMaxTokens, kContextFull, kCancelled };
+enum class StopReason : uint8_t {
+  kEndToken,
+  kStopString,
+  kMaxTokens,
+  kContextFull,
+  kCancelled,
+  kGrammarEnd,  // nothing can follow the text in the grammar
+};
 std::string_view stop_reason_name(StopReason reason);
 
 struct Generation {
-  std::string text;             // without the stop string
-  std::vector<int32_t> tokens;  // sampled, an end token included
+  std::string text;                     // without the stop string
+  std::vector<int32_t> tokens;          // sampled, an end token included
+  std::vector<LogprobReport> logprobs;  // one per token, where SamplerOptions ask for it
   StopReason reason = StopReason::kMaxTokens;
   double prefill_seconds = 0;
   double decode_seconds = 0;  // of all tokens after the first
@@ -35,7 +46,8 @@ struct Generation {
 using TextSink = std::function<bool(std::string_view piece)>;
 
 // Appends the prompt (at least one token) to the sequence and samples from there on.
-// Errors: of Engine::forward and Sampler; a prompt longer than the context.
+// Penalties count the tokens of the prompt too.
+// Errors: of Engine::forward, Sampler and TokenConstraint; a prompt longer than the context.
 Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const int32_t> prompt,
                             const GenerateOptions& options, const TextSink& sink);
 

@@ -1,49 +1,51 @@
-// Choosing the next token from logits.
+// Choosing the next token from logits: a chain of stages, then one draw.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "generate/sampler_options.h"
+#include "generate/samplers/candidates.h"
+#include "generate/samplers/log_probabilities.h"
+#include "generate/samplers/stage.h"
 #include "quern/error.h"
+#include "text/grammar/token_mask.h"
 
 namespace quern {
 
-struct SamplerOptions {
-  double temperature = 0.8;  // 0: greedy
-  int64_t top_k = 40;        // 0: off
-  double top_p = 0.95;       // 1: off
-  double min_p = 0.05;       // 0: off
-  uint64_t seed = 0;
-};
-
-// Errors: kInvalidArgument with the option, its value and its range.
-Result<void> check_sampler_options(const SamplerOptions& options);
-
-// Order: top-k, then top-p, then min-p, each on the probabilities of what is left at temperature 1,
-// then temperature, then one Philox number per token (key: seed, counter: index of the token).
-// The same logits, options and index give the same token on every machine. One thread only.
+// Order: the tokens of the mask; logit bias; the stages of SamplerOptions::order; one Philox number
+// (key: seed, counter: index of the token). With Mirostat, it takes the place of all stages but
+// penalties, DRY and temperature, after them. At temperature 0 only bias, penalties and DRY act,
+// and the best token is taken, the lowest id among equals.
+// The same logits, options, history and index give the same token on every machine. One thread
+// only.
 class Sampler {
  public:
-  explicit Sampler(const SamplerOptions& options) : options_(options) {}
-  // Errors: kInvalidArgument for a NaN logit or no logits.
-  Result<int32_t> sample(std::span<const float> logits);
+  // The options must have passed check_sampler_options().
+  explicit Sampler(const SamplerOptions& options);
+
+  // Tokens before the first sampled one (the prompt), for penalties and DRY.
+  void accept(std::span<const int32_t> tokens);
+
+  // One of the tokens in the mask (null: all), which joins the history.
+  // Errors: kInvalidArgument for a NaN logit, no logits or an empty mask.
+  Result<int32_t> sample(std::span<const float> logits, const TokenMask* allowed = nullptr);
+
+  // Of the last sampled token; null unless the options ask for it.
+  const LogprobReport* logprobs() const { return logprobs_ ? &*logprobs_ : nullptr; }
 
  private:
-  struct Candidate {
-    int32_t token;
-    float logit;
-    float probability;
-  };
-  void keep_top_k(std::span<const float> logits);
-  void softmax(float scale);
-  void keep_top_p();
-  void keep_min_p();
-  int32_t draw();
+  Candidate choose(const StageContext& context);
 
   SamplerOptions options_;
+  std::vector<std::unique_ptr<SamplerStage>> stages_;
+  std::vector<int32_t> history_;
   uint64_t num_sampled_ = 0;
-  std::vector<Candidate> candidates_;  // by falling logit, then rising token
+  Candidates candidates_;
+  std::optional<LogprobReport> logprobs_;
 };
 
 }  // namespace quern

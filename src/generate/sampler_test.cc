@@ -68,5 +68,107 @@ TEST(Sampler, BadInputIsAnError) {
   EXPECT_FALSE(check_sampler_options({.top_k = -1}));
 }
 
+TEST(Sampler, MaskAndBiasDecideWhatIsLeft) {
+  TokenMask mask(5);
+  mask.set(2);
+  mask.set(4);
+  Sampler greedy({.temperature = 0});
+  EXPECT_EQ(greedy.sample(kLogits, &mask).value(), 2);
+  Sampler biased({.temperature = 0, .logit_bias = {{4, 10.0F}}});
+  EXPECT_EQ(biased.sample(kLogits, &mask).value(), 4);
+  EXPECT_EQ(biased.sample(kLogits).value(), 4);
+  const TokenMask empty(5);
+  EXPECT_NE(greedy.sample(kLogits, &empty).error().message.find("No token is left"),
+            std::string::npos);
+}
+
+TEST(Sampler, GreedyHeedsPenaltiesAndNotFilters) {
+  SamplerOptions options{.temperature = 0, .top_k = 1};
+  options.penalties.repeat = 4.0;
+  options.xtc = {1.0, 0.0};
+  Sampler sampler(options);
+  const std::vector<int32_t> prompt = {1};
+  sampler.accept(prompt);
+  std::vector<int32_t> tokens;
+  for (int i = 0; i < 3; ++i) tokens.push_back(sampler.sample(kLogits).value());
+  // 3 is the other maximum; then 2; then 0 with 1.0 against 3 / 4 and 2 / 4.
+  EXPECT_EQ(tokens, (std::vector<int32_t>{3, 2, 0}));
+}
+
+TEST(Sampler, OrderOfStagesMatters) {
+  // exp(1) : exp(0) : exp(0): top-p 0.5 keeps one token, of the flattened distribution two.
+  const std::vector<float> logits = {1.0F, 0.0F, 0.0F};
+  const auto count = [&](const char* order) {
+    SamplerOptions options{.temperature = 100, .top_k = 0, .top_p = 0.5, .min_p = 0};
+    options.order = parse_sampler_order(order).value();
+    Sampler sampler(options);
+    std::map<int32_t, int> seen;
+    for (int i = 0; i < 200; ++i) ++seen[sampler.sample(logits).value()];
+    return seen.size();
+  };
+  EXPECT_EQ(count("top_p;temperature"), 1U);
+  EXPECT_EQ(count("temperature;top_p"), 2U);
+}
+
+TEST(Sampler, MirostatAndLogprobsAreDeterministic) {
+  SamplerOptions options{.temperature = 1.5, .seed = 3};
+  options.mirostat.version = 2;
+  options.num_logprobs = 2;
+  const auto draw = [&] {
+    Sampler sampler(options);
+    std::vector<int32_t> tokens;
+    for (int i = 0; i < 50; ++i) {
+      tokens.push_back(sampler.sample(kLogits).value());
+      EXPECT_EQ(sampler.logprobs()->chosen.token, tokens.back());
+      EXPECT_EQ(sampler.logprobs()->top[0].token, 1);
+    }
+    return tokens;
+  };
+  EXPECT_EQ(draw(), draw());
+}
+
+TEST(SamplerOptions, EachRangeIsChecked) {
+  const auto message = [](const SamplerOptions& options) {
+    const auto checked = check_sampler_options(options);
+    return checked ? std::string("none") : checked.error().message;
+  };
+  EXPECT_EQ(message({}), "none");
+  EXPECT_EQ(message({.typical_p = 0}), "Typical-p is 0; it must be over 0 and at most 1.");
+  EXPECT_EQ(message({.top_n_sigma = -1}), "Top-n-sigma is -1; it must be from 0 to 1000000.");
+  EXPECT_EQ(message({.penalties = {.repeat = 0}}),
+            "The repeat penalty is 0; it must be from 1e-06 to 1000000.");
+  EXPECT_EQ(message({.penalties = {.window = -2}}),
+            "The repeat window is -2; it must be 0 or more, or -1 for all tokens.");
+  EXPECT_EQ(message({.dry = {.allowed_length = 0}}),
+            "The DRY allowed length is 0; it must be 1 or more.");
+  EXPECT_EQ(message({.xtc = {.threshold = std::nan("")}}),
+            "The XTC threshold is nan; it must be from 0 to 1.");
+  EXPECT_EQ(message({.mirostat = {.version = 1}}),
+            "The Mirostat version is 1; it must be 0 (off) or 2.");
+  EXPECT_EQ(message({.logit_bias = {{-1, 1.0F}}}),
+            "The logit bias names token -1; ids begin at 0.");
+  EXPECT_EQ(message({.num_logprobs = 2000}),
+            "The number of log-probabilities is 2000; it must be from 0 to 1000.");
+  EXPECT_EQ(message({.order = {SamplerStageKind::kTopK, SamplerStageKind::kTopK}}),
+            "The sampler stage 'top_k' stands twice in the order.");
+}
+
+TEST(SamplerOptions, TextFormsParse) {
+  EXPECT_EQ(sampler_order_text(default_sampler_order()),
+            "penalties;dry;top_n_sigma;top_k;typical;top_p;min_p;xtc;temperature");
+  EXPECT_EQ(parse_sampler_order("xtc;top_k").value(),
+            (std::vector<SamplerStageKind>{SamplerStageKind::kXtc, SamplerStageKind::kTopK}));
+  EXPECT_TRUE(parse_sampler_order("").value().empty());
+  EXPECT_FALSE(parse_sampler_order("top_q"));
+  EXPECT_FALSE(parse_sampler_order("top_k;top_k"));
+  EXPECT_EQ(parse_logit_bias("15+1.5").value().bias, 1.5F);
+  EXPECT_EQ(parse_logit_bias("15-2").value().bias, -2.0F);
+  EXPECT_EQ(parse_logit_bias("15-inf").value().bias, -std::numeric_limits<float>::infinity());
+  for (const char* bad : {"", "15", "15=1", "+1", "15+", "15+x", "15+inf", "15+nan", "15--1",
+                          "-1+2", "15+1.5x", "99999999999+1"}) {
+    EXPECT_FALSE(parse_logit_bias(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace quern

@@ -1,0 +1,184 @@
+// Flags to sampler options and grammars.
+#include "cli/sampler_flags.h"
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "base/fail.h"
+#include "base/mapped_file.h"
+#include "text/grammar/json_schema.h"
+
+namespace quern::cli {
+namespace {
+
+void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& values,
+              const std::string& help) {
+  command.add_option(name, values, help)->take_all()->expected(1)->allow_extra_args(false);
+}
+
+std::string_view text_of(const MappedFile& file) {
+  return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
+}
+
+Result<Grammar> read_grammar(const std::string& path) {
+  QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
+  auto grammar = Grammar::parse(text_of(*file));
+  if (!grammar) return tl::unexpected(grammar.error().with_context("While reading '" + path + "'"));
+  return grammar;
+}
+
+Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
+  QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
+  const auto schema = grammar_from_json_schema(text_of(*file));
+  if (!schema) return tl::unexpected(schema.error().with_context("While reading '" + path + "'"));
+  for (const std::string& keyword : schema->unenforced) {
+    if (!is_quiet) fmt::print(stderr, "The schema's {} is not enforced.\n", keyword);
+  }
+  return schema->grammar;
+}
+
+}  // namespace
+
+void SamplerFlags::add_to(CLI::App& command) {
+  command.add_option("--temp", options.temperature, "Temperature; 0 takes the best token")
+      ->capture_default_str();
+  command.add_option("--seed", seed, "Seed of the sampler; a fresh one if absent");
+  command
+      .add_option("--samplers", order,
+                  "Stages in their order, separated by ';'; those left out do nothing")
+      ->capture_default_str();
+  add_filter_flags(command);
+  add_temperature_flags(command);
+  add_repetition_flags(command);
+  add_constraint_flags(command);
+}
+
+void SamplerFlags::add_filter_flags(CLI::App& command) {
+  command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--top-p", options.top_p, "Keep the best tokens up to this probability; 1: off")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", options.min_p,
+                  "Drop tokens below this share of the best one's probability; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--typical-p", options.typical_p,
+                  "Keep tokens of typical surprise up to this probability; 1: off")
+      ->capture_default_str();
+  command
+      .add_option("--top-n-sigma", options.top_n_sigma,
+                  "Keep logits within n standard deviations of the best; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--xtc-probability", options.xtc.probability,
+                  "How often the most expected tokens are left out; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--xtc-threshold", options.xtc.threshold,
+                  "Probability from which a token counts as expected")
+      ->capture_default_str();
+}
+
+void SamplerFlags::add_temperature_flags(CLI::App& command) {
+  command
+      .add_option("--dynatemp-range", options.dynamic_temperature.range,
+                  "Moves the temperature by up to this with the entropy; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--dynatemp-exponent", options.dynamic_temperature.exponent,
+                  "Exponent on the entropy's share")
+      ->capture_default_str();
+  command
+      .add_option("--mirostat", options.mirostat.version,
+                  "2: Mirostat 2 in place of all filters; 0: off")
+      ->capture_default_str();
+  command.add_option("--mirostat-tau", options.mirostat.tau, "Surprise aimed at, in bits")
+      ->capture_default_str();
+  command.add_option("--mirostat-eta", options.mirostat.eta, "Learning rate")
+      ->capture_default_str();
+}
+
+void SamplerFlags::add_repetition_flags(CLI::App& command) {
+  command
+      .add_option("--repeat-penalty", options.penalties.repeat,
+                  "Divides the logits of tokens seen; 1: off")
+      ->capture_default_str();
+  command
+      .add_option("--frequency-penalty", options.penalties.frequency,
+                  "Subtracted for each time that a token was seen; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--presence-penalty", options.penalties.presence,
+                  "Subtracted once for tokens seen; 0: off")
+      ->capture_default_str();
+  command
+      .add_option("--repeat-window", options.penalties.window,
+                  "Last tokens that the penalties look at; -1: all")
+      ->capture_default_str();
+  command
+      .add_option("--dry-multiplier", options.dry.multiplier,
+                  "Penalty on tokens that continue a repetition; 0: off")
+      ->capture_default_str();
+  command.add_option("--dry-base", options.dry.base, "Growth of the penalty per repeated token")
+      ->capture_default_str();
+  command
+      .add_option("--dry-allowed-length", options.dry.allowed_length,
+                  "Repeated tokens that cost nothing")
+      ->capture_default_str();
+  command.add_option("--dry-range", options.dry.range, "Last tokens that are searched; -1: all")
+      ->capture_default_str();
+  add_list(command, "--dry-breaker", breakers,
+           "Text that no repetition spans; repeatable, in place of line break, ':', '\"', '*'");
+}
+
+void SamplerFlags::add_constraint_flags(CLI::App& command) {
+  add_list(command, "--logit-bias", biases,
+           "ID+BIAS or ID-BIAS is added to the token's logit, ID-inf forbids it; repeatable");
+  CLI::Option* grammar =
+      command.add_option("--grammar", grammar_path, "GBNF file that the text must match");
+  command.add_option("--json-schema", schema_path, "JSON schema file that the text must fit")
+      ->excludes(grammar);
+}
+
+void SamplerFlags::add_logprobs_to(CLI::App& command) {
+  command
+      .add_option("--logprobs", options.num_logprobs,
+                  "With --json: log-probabilities of each token and of the N best")
+      ->check(CLI::Range(0, 1000));
+}
+
+Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) const {
+  SamplerOptions& sampler = generate.sampler;
+  sampler = options;
+  sampler.seed = seed ? *seed : std::random_device{}();
+  QUERN_ASSIGN_OR_RETURN(sampler.order, parse_sampler_order(order));
+  for (const std::string& text : biases) {
+    QUERN_ASSIGN_OR_RETURN(const LogitBias bias, parse_logit_bias(text));
+    sampler.logit_bias.push_back(bias);
+  }
+  QUERN_TRY(check_sampler_options(sampler));
+  if (!grammar_path.empty()) {
+    QUERN_ASSIGN_OR_RETURN(generate.grammar, read_grammar(grammar_path));
+  }
+  if (!schema_path.empty()) {
+    QUERN_ASSIGN_OR_RETURN(generate.grammar, read_schema(schema_path, is_quiet));
+  }
+  return {};
+}
+
+Result<void> SamplerFlags::resolve_tokens(const Tokenizer& tokenizer,
+                                          SamplerOptions& sampler) const {
+  for (const LogitBias& bias : sampler.logit_bias) {
+    if (bias.token >= tokenizer.vocab_size()) {
+      return fail::invalid("The logit bias names token {}; the vocabulary has {}.", bias.token,
+                           tokenizer.vocab_size());
+    }
+  }
+  if (sampler.dry.multiplier > 0) sampler.dry.breakers = dry_breaker_tokens(tokenizer, breakers);
+  return {};
+}
+
+}  // namespace quern::cli

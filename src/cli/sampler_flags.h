@@ -1,0 +1,43 @@
+// The options of every command that samples: how tokens are chosen and what text is allowed.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generate/generate.h"
+
+namespace quern::cli {
+
+struct SamplerFlags {
+  SamplerOptions options;
+  std::optional<uint64_t> seed;
+  std::string order = sampler_order_text(default_sampler_order());
+  std::vector<std::string> biases;
+  std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
+  std::string grammar_path;
+  std::string schema_path;
+
+  // Adds --temp, --seed, --samplers, the flags of all stages, --logit-bias, --grammar and
+  // --json-schema.
+  void add_to(CLI::App& command);
+  // Adds --logprobs; for commands that can print them.
+  void add_logprobs_to(CLI::App& command);
+
+  // Sampler and grammar of `generate`; without a seed, a fresh one. Called before the model is
+  // loaded, so that mistakes show at once.
+  // Errors: of flags and of the files that they name; they name the flag or the file.
+  Result<void> apply_to(GenerateOptions& generate, bool is_quiet) const;
+  // What needs the vocabulary. Errors: kInvalidArgument for a token outside it.
+  Result<void> resolve_tokens(const Tokenizer& tokenizer, SamplerOptions& sampler) const;
+
+ private:
+  void add_repetition_flags(CLI::App& command);
+  void add_filter_flags(CLI::App& command);
+  void add_temperature_flags(CLI::App& command);
+  void add_constraint_flags(CLI::App& command);
+};
+
+}  // namespace quern::cli

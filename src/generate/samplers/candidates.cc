@@ -1,0 +1,94 @@
+// Sorting and probabilities of candidates.
+#include "generate/samplers/candidates.h"
+
+#include <algorithm>
+
+#include "ops/math/strict_math.h"
+
+namespace quern {
+namespace {
+
+bool is_before(const Candidate& a, const Candidate& b) {
+  return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+}
+
+}  // namespace
+
+void Candidates::assign(std::span<const float> logits, const TokenMask* allowed) {
+  list_.clear();
+  is_sorted_ = false;
+  is_normalised_ = false;
+  const auto add = [&](int32_t token) {
+    list_.push_back({token, logits[static_cast<size_t>(token)], 0.0F});
+  };
+  const auto count = static_cast<int32_t>(logits.size());
+  if (allowed == nullptr) {
+    list_.reserve(logits.size());
+    for (int32_t token = 0; token < count; ++token) add(token);
+  } else {
+    allowed->for_each([&](int32_t token) {
+      if (token < count) add(token);
+    });
+  }
+}
+
+void Candidates::sort() {
+  keep_best(list_.size());
+}
+
+void Candidates::keep_best(size_t count) {
+  if (count < list_.size()) is_normalised_ = false;
+  const size_t kept = std::min(count, list_.size());
+  if (!is_sorted_ && kept == list_.size()) {
+    std::sort(list_.begin(), list_.end(), is_before);
+  } else if (!is_sorted_) {
+    std::partial_sort(list_.begin(), list_.begin() + static_cast<int64_t>(kept), list_.end(),
+                      is_before);
+  }
+  list_.resize(kept);
+  is_sorted_ = true;
+}
+
+void Candidates::normalise() {
+  if (is_normalised_ || list_.empty()) return;
+  sort();
+  const float highest = list_.front().logit;
+  double sum = 0.0;
+  for (Candidate& c : list_) {
+    c.probability = c.logit == highest ? 1.0F : strict_exp(c.logit - highest);
+    sum = sum + static_cast<double>(c.probability);
+  }
+  for (Candidate& c : list_) {
+    c.probability = static_cast<float>(static_cast<double>(c.probability) / sum);
+  }
+  is_normalised_ = true;
+}
+
+std::span<Candidate> Candidates::change_logits() {
+  is_sorted_ = false;
+  is_normalised_ = false;
+  return list_;
+}
+
+void Candidates::keep_head(size_t count) {
+  if (count >= list_.size()) return;
+  list_.resize(count);
+  is_normalised_ = false;
+}
+
+void Candidates::drop_head(size_t count) {
+  if (count == 0) return;
+  list_.erase(list_.begin(), list_.begin() + static_cast<int64_t>(count));
+  is_normalised_ = false;
+}
+
+double entropy(const Candidates& candidates) {
+  double sum = 0.0;
+  for (const Candidate& c : candidates.list()) {
+    const auto p = static_cast<double>(c.probability);
+    if (p > 0) sum = sum - p * strict_log(p);
+  }
+  return sum;
+}
+
+}  // namespace quern

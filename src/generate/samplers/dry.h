@@ -1,0 +1,35 @@
+// DRY ("don't repeat yourself", p-e-w 2024): tokens that would continue a repetition cost more the
+// longer it is.
+#pragma once
+
+#include <vector>
+
+#include "generate/samplers/stage.h"
+
+namespace quern {
+
+// A token t would extend a repetition of length n, if the last n tokens also stand somewhere before
+// with t behind them; the greatest such n counts. Breaker tokens match nothing, and are never
+// penalised. For n >= allowed_length:
+// logit = logit - f32(min(multiplier * base^(n - allowed_length), 1e30)), the penalty in f64.
+class DryStage : public SamplerStage {
+ public:
+  explicit DryStage(const DryOptions& options);
+  static bool is_on(const DryOptions& options) {
+    return options.multiplier > 0 && options.range != 0;
+  }
+  bool acts_when_greedy() const override { return true; }
+  void apply(Candidates& candidates, const StageContext& context) override;
+
+ private:
+  bool is_breaker(int32_t token) const;
+  void measure(std::span<const int32_t> history);
+
+  DryOptions options_;  // breakers sorted
+  // Per token: length of the repetition that it would extend. Zeros between calls.
+  std::vector<int32_t> lengths_;
+  std::vector<int32_t> reversed_;
+  std::vector<int32_t> matches_;
+};
+
+}  // namespace quern

@@ -1,0 +1,24 @@
+// Surprise in bits.
+#include "generate/samplers/mirostat.h"
+
+#include "ops/math/strict_math.h"
+
+namespace quern {
+
+void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*/) {
+  candidates.normalise();
+  size_t count = 1;
+  while (count < candidates.size()) {
+    const auto p = static_cast<double>(candidates.list()[count].probability);
+    if (!(p > 0) || -strict_log2(p) > mu_) break;
+    ++count;
+  }
+  candidates.keep_head(count);
+}
+
+void MirostatStage::observe(const Candidate& chosen) {
+  const double surprise = -strict_log2(static_cast<double>(chosen.probability));
+  mu_ = mu_ - options_.eta * (surprise - options_.tau);
+}
+
+}  // namespace quern

@@ -1,0 +1,38 @@
+// Counting in the window, then one pass over the candidates.
+#include "generate/samplers/penalties.h"
+
+#include <algorithm>
+
+namespace quern {
+
+std::span<const int32_t> last_tokens(std::span<const int32_t> history, int64_t length) {
+  if (length < 0) return history;
+  return history.last(std::min(history.size(), static_cast<size_t>(length)));
+}
+
+bool PenaltiesStage::is_on(const PenaltyOptions& options) {
+  const bool changes = options.repeat != 1 || options.frequency != 0 || options.presence != 0;
+  return changes && options.window != 0;
+}
+
+void PenaltiesStage::apply(Candidates& candidates, const StageContext& context) {
+  const auto window = last_tokens(context.history, options_.window);
+  for (const int32_t token : window) {
+    const auto i = static_cast<size_t>(token);
+    if (i >= counts_.size()) counts_.resize(i + 1, 0);
+    ++counts_[i];
+  }
+  const auto repeat = static_cast<float>(options_.repeat);
+  const auto frequency = static_cast<float>(options_.frequency);
+  const auto presence = static_cast<float>(options_.presence);
+  for (Candidate& c : candidates.change_logits()) {
+    const auto i = static_cast<size_t>(c.token);
+    if (i >= counts_.size() || counts_[i] == 0) continue;
+    c.logit = c.logit > 0 ? c.logit / repeat : c.logit * repeat;
+    c.logit = c.logit - static_cast<float>(counts_[i]) * frequency;
+    c.logit = c.logit - presence;
+  }
+  for (const int32_t token : window) counts_[static_cast<size_t>(token)] = 0;
+}
+
+}  // namespace quern

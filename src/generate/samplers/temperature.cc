@@ -1,0 +1,37 @@
+// Scaling of logits.
+#include "generate/samplers/temperature.h"
+
+#include <algorithm>
+
+#include "ops/math/strict_math.h"
+
+namespace quern {
+
+double TemperatureStage::dynamic_temperature(Candidates& candidates) const {
+  candidates.normalise();
+  const double low = std::max(0.0, temperature_ - dynamic_.range);
+  const double high = temperature_ + dynamic_.range;
+  const double most = strict_log(static_cast<double>(candidates.size()));
+  const double share = std::clamp(entropy(candidates) / most, 0.0, 1.0);
+  return low + (high - low) * strict_pow(share, dynamic_.exponent);
+}
+
+void TemperatureStage::apply(Candidates& candidates, const StageContext& /*context*/) {
+  double temperature = temperature_;
+  if (dynamic_.range > 0) {
+    if (candidates.size() < 2) return;
+    temperature = dynamic_temperature(candidates);
+    if (temperature == 0) {
+      candidates.keep_best(1);
+      return;
+    }
+  }
+  const auto scale = static_cast<float>(1.0 / temperature);
+  float highest = candidates.list().front().logit;
+  for (const Candidate& c : candidates.list()) highest = std::max(highest, c.logit);
+  for (Candidate& c : candidates.change_logits()) {
+    c.logit = c.logit == highest ? 0.0F : (c.logit - highest) * scale;
+  }
+}
+
+}  // namespace quern

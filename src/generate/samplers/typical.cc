@@ -1,0 +1,35 @@
+// Distances to the entropy, sorted.
+#include "generate/samplers/typical.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/math/strict_math.h"
+
+namespace quern {
+
+void TypicalStage::apply(Candidates& candidates, const StageContext& /*context*/) {
+  candidates.normalise();
+  const double middle = entropy(candidates);
+  const auto list = candidates.list();
+  distances_.clear();
+  for (size_t i = 0; i < list.size(); ++i) {
+    const auto p = static_cast<double>(list[i].probability);
+    const double distance =
+        p > 0 ? std::abs(-strict_log(p) - middle) : std::numeric_limits<double>::infinity();
+    distances_.emplace_back(distance, i);
+  }
+  std::sort(distances_.begin(), distances_.end());
+  is_kept_.assign(list.size(), false);
+  double sum = 0.0;
+  for (const auto& [distance, i] : distances_) {
+    is_kept_[i] = true;
+    sum = sum + static_cast<double>(list[i].probability);
+    if (sum >= p_) break;
+  }
+  size_t i = 0;
+  candidates.remove_if([&](const Candidate& /*c*/) { return !is_kept_[i++]; });
+}
+
+}  // namespace quern

@@ -1,0 +1,26 @@
+// From text to program.
+#include "text/grammar/grammar.h"
+
+#include "text/grammar/gbnf_parser.h"
+#include "text/grammar/grammar_automaton.h"
+
+namespace quern {
+
+Result<Grammar> Grammar::parse(std::string_view gbnf) {
+  QUERN_ASSIGN_OR_RETURN(const GrammarAst ast, parse_gbnf(gbnf));
+  return compile(ast);
+}
+
+Result<Grammar> Grammar::compile(const GrammarAst& ast) {
+  QUERN_TRY(check_grammar(ast));
+  QUERN_ASSIGN_OR_RETURN(GrammarProgram program, compile_grammar(ast));
+  return Grammar(std::make_shared<const GrammarProgram>(std::move(program)));
+}
+
+Result<bool> Grammar::matches(std::string_view text) const {
+  GrammarMatcher matcher(*this);
+  QUERN_ASSIGN_OR_RETURN(const bool fits, matcher.push(text));
+  return fits && matcher.can_end();
+}
+
+}  // namespace quern

@@ -1,0 +1,45 @@
+// Building expressions.
+#include "text/grammar/grammar_ast.h"
+
+#include <utility>
+
+namespace quern {
+
+ExprId GrammarAst::add(GrammarExpr expr) {
+  exprs_.push_back(std::move(expr));
+  return static_cast<ExprId>(exprs_.size() - 1);
+}
+
+ExprId GrammarAst::text(std::string_view utf8) {
+  return add({.kind = GrammarExpr::Kind::kText, .text = std::string(utf8)});
+}
+
+ExprId GrammarAst::char_class(CodeSet set) {
+  constexpr CodeRange kSurrogates{0xD800, 0xDFFF};  // have no UTF-8 form
+  return add({.kind = GrammarExpr::Kind::kClass, .set = difference(set, {kSurrogates})});
+}
+
+ExprId GrammarAst::sequence(std::vector<ExprId> items) {
+  if (items.size() == 1) return items.front();
+  return add({.kind = GrammarExpr::Kind::kSequence, .items = std::move(items)});
+}
+
+ExprId GrammarAst::choice(std::vector<ExprId> items) {
+  if (items.size() == 1) return items.front();
+  return add({.kind = GrammarExpr::Kind::kChoice, .items = std::move(items)});
+}
+
+ExprId GrammarAst::repeat(ExprId item, uint32_t min, uint32_t max) {
+  return add({.kind = GrammarExpr::Kind::kRepeat, .items = {item}, .min = min, .max = max});
+}
+
+ExprId GrammarAst::rule(RuleId id) {
+  return add({.kind = GrammarExpr::Kind::kRule, .rule = id});
+}
+
+RuleId GrammarAst::declare(std::string name) {
+  rules_.push_back({std::move(name), 0});
+  return static_cast<RuleId>(rules_.size() - 1);
+}
+
+}  // namespace quern

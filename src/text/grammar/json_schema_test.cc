@@ -1,0 +1,194 @@
+#include "text/grammar/json_schema.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace quern {
+namespace {
+
+bool fits(const std::string& schema, std::string_view text) {
+  const auto grammar = grammar_from_json_schema(schema);
+  EXPECT_TRUE(grammar) << schema << ": " << (grammar ? "" : grammar.error().message);
+  return grammar && grammar->grammar.matches(text).value();
+}
+
+std::string error_of(const std::string& schema) {
+  const auto grammar = grammar_from_json_schema(schema);
+  return grammar ? "none" : grammar.error().message;
+}
+
+std::vector<std::string> unenforced(const std::string& schema) {
+  const auto grammar = grammar_from_json_schema(schema);
+  EXPECT_TRUE(grammar) << (grammar ? "" : grammar.error().message);
+  return grammar ? grammar->unenforced : std::vector<std::string>{};
+}
+
+TEST(JsonSchema, IntegerBoundsHoldForEveryNearbyInteger) {
+  const std::vector<std::pair<int, int>> ranges = {{0, 0},     {-1, 1},    {7, 7},     {5, 30},
+                                                   {-123, 42}, {99, 1001}, {-20, -3},  {100, 999},
+                                                   {0, 1009},  {-999, 0},  {190, 2109}};
+  for (const auto& [low, high] : ranges) {
+    const auto grammar = grammar_from_json_schema(
+        fmt::format(R"({{"type":"integer","minimum":{},"maximum":{}}})", low, high));
+    ASSERT_TRUE(grammar);
+    for (int i = -1300; i <= 2300; ++i) {
+      EXPECT_EQ(grammar->grammar.matches(std::to_string(i)).value(), low <= i && i <= high)
+          << i << " in " << low << ".." << high;
+    }
+    EXPECT_FALSE(grammar->grammar.matches("-0").value());
+    EXPECT_FALSE(grammar->grammar.matches("007").value());
+  }
+}
+
+TEST(JsonSchema, IntegerBoundsThatAreNoIntegers) {
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "3"));
+  EXPECT_FALSE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "2"));
+  EXPECT_FALSE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "4"));
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":-1e300,"maximum":1e300})", "123456789012345678"));
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":3,"exclusiveMinimum":true})", "4"));
+  EXPECT_FALSE(fits(R"({"type":"integer","minimum":3,"exclusiveMinimum":true})", "3"));
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":9223372036854775807})", "9000000000000000000"));
+  EXPECT_NE(error_of(R"({"type":"integer","minimum":3,"maximum":2})").find("between the bounds"),
+            std::string::npos);
+}
+
+TEST(JsonSchema, EmptySchemaIsAnObjectAtTheRootAndAnyValueInside) {
+  EXPECT_TRUE(fits(R"({"title":"anything"})", R"({"a": [1, null, "x", {"b": -1.5e3}]})"));
+  EXPECT_FALSE(fits("{}", "1"));
+  EXPECT_TRUE(fits("true", "1"));
+  EXPECT_TRUE(fits(R"({"properties":{"a":{}},"required":["a"]})", R"({"a": [false]})"));
+}
+
+TEST(JsonSchema, NestedReferencesAndRecursion) {
+  const std::string tree = R"({"$ref":"#/$defs/node","$defs":{"node":{"type":"object",
+      "properties":{"v":{"type":"integer"},"next":{"$ref":"#/$defs/node"}},"required":["v"]}}})";
+  EXPECT_TRUE(fits(tree, R"({"v": 1, "next": {"v": 2, "next": {"v": 3}}})"));
+  EXPECT_FALSE(fits(tree, R"({"v": 1, "next": {"next": {"v": 3}}})"));
+  EXPECT_TRUE(fits(R"({"type":"array","items":{"$ref":"#"}})", "[[], [[]]]"));
+  EXPECT_NE(error_of(R"({"$ref":"#"})").find("no finite text"), std::string::npos);
+  EXPECT_NE(error_of(R"({"$ref":"#/$defs/x"})").find("names nothing"), std::string::npos);
+  EXPECT_NE(error_of(R"({"$ref":"http://x/y"})").find("leaves the schema"), std::string::npos);
+  EXPECT_NE(error_of(R"({"allOf":[{"$ref":"#"}]})").find("refers to itself"), std::string::npos);
+}
+
+TEST(JsonSchema, CombinationsMerge) {
+  const std::string both = R"({"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},
+      "required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]})";
+  EXPECT_TRUE(fits(both, R"({"a": 1, "b": "x"})"));
+  EXPECT_FALSE(fits(both, R"({"a": 1})"));
+  EXPECT_TRUE(fits(R"({"allOf":[{"type":["integer","string"]},{"type":"number"}]})", "5"));
+  EXPECT_FALSE(fits(R"({"allOf":[{"type":["integer","string"]},{"type":"number"}]})", "5.5"));
+  const std::string any = R"({"type":"object","properties":{"k":{"type":"string"}},"required":["k"],
+      "anyOf":[{"properties":{"x":{"type":"integer"}},"required":["x"]},
+               {"properties":{"y":{"type":"boolean"}},"required":["y"]}]})";
+  EXPECT_TRUE(fits(any, R"({"k": "", "y": true})"));
+  EXPECT_FALSE(fits(any, R"({"k": ""})"));
+  EXPECT_FALSE(fits(any, R"({"x": 1})"));
+  EXPECT_NE(error_of(R"({"allOf":[{"type":"string"},{"type":"integer"}]})").find("satisfies both"),
+            std::string::npos);
+}
+
+TEST(JsonSchema, ClosedSidesOfAllOfForbidTheOthersProperties) {
+  const std::string closed = R"({"allOf":[
+      {"properties":{"a":{"type":"integer"}},"additionalProperties":false},
+      {"properties":{"a":{"minimum":3},"b":{"type":"string"}}}]})";
+  EXPECT_TRUE(fits(closed, R"({"a": 3})"));
+  EXPECT_FALSE(fits(closed, R"({"a": 2})"));
+  EXPECT_FALSE(fits(closed, R"({"a": 3, "b": ""})"));
+}
+
+TEST(JsonSchema, AdditionalNamesDifferFromDeclaredOnesInEverySpelling) {
+  const std::string open = R"({"properties":{"ab":{"type":"integer"},"":{"type":"null"}},
+      "additionalProperties":{"type":"string"}})";
+  EXPECT_TRUE(fits(open, R"({"ab": 1, "": null, "abc": "x", "a": "y"})"));
+  EXPECT_FALSE(fits(open, R"({"ab": "x"})"));
+  EXPECT_FALSE(fits(open, R"({"": "x"})"));
+  EXPECT_FALSE(fits(open, "{\"a\\u0062\": \"x\"}"));
+}
+
+TEST(JsonSchema, ArraysAndTuples) {
+  const std::string tuple = R"({"prefixItems":[{"type":"integer"},{"type":"string"}],
+      "items":{"type":"boolean"},"minItems":1,"maxItems":4})";
+  EXPECT_TRUE(fits(tuple, "[1]"));
+  EXPECT_TRUE(fits(tuple, R"([1, "x", true, false])"));
+  EXPECT_FALSE(fits(tuple, R"([1, "x", true, false, true])"));
+  EXPECT_FALSE(fits(tuple, "[]"));
+  EXPECT_FALSE(fits(tuple, "[1, true]"));
+  EXPECT_TRUE(fits(R"({"type":"array","maxItems":0})", "[]"));
+  EXPECT_FALSE(fits(R"({"type":"array","maxItems":0})", "[1]"));
+  EXPECT_TRUE(
+      fits(R"({"type":"array","items":{"type":"integer"},"minItems":1})", "[\n  1,\n  2\n]"));
+  EXPECT_NE(error_of(R"({"type":"array","minItems":3,"maxItems":2})").find("'minItems'"),
+            std::string::npos);
+}
+
+TEST(JsonSchema, StringsCountCodePoints) {
+  const std::string three = R"({"type":"string","minLength":3,"maxLength":3})";
+  EXPECT_TRUE(fits(three, "\"\u65e5\U0001F600x\""));
+  EXPECT_TRUE(fits(three, R"("\n\u00e9\ud83d\ude00")"));
+  EXPECT_FALSE(fits(three, R"("\ud83d\ude00")"));
+  EXPECT_FALSE(fits(R"({"type":"string"})", R"("\ud83d")"));
+  EXPECT_FALSE(fits(R"({"type":"string"})", "\"a\nb\""));
+}
+
+TEST(JsonSchema, FormatsHoldCalendarAndClock) {
+  const std::string date = R"({"format":"date"})";
+  EXPECT_TRUE(fits(date, R"("2024-02-29")"));
+  EXPECT_TRUE(fits(date, R"("2000-02-29")"));
+  EXPECT_FALSE(fits(date, R"("1900-02-29")"));
+  EXPECT_FALSE(fits(date, R"("2023-02-29")"));
+  EXPECT_FALSE(fits(date, R"("2023-04-31")"));
+  EXPECT_FALSE(fits(date, R"("2023-13-01")"));
+  EXPECT_TRUE(fits(R"({"format":"time"})", R"("23:59:59+02:00")"));
+  EXPECT_FALSE(fits(R"({"format":"time"})", R"("24:00:00Z")"));
+  EXPECT_TRUE(fits(R"({"format":"date-time"})", R"("2023-12-31T00:00:00Z")"));
+  EXPECT_EQ(unenforced(R"({"format":"email"})"), std::vector<std::string>{"format 'email' at #"});
+}
+
+TEST(JsonSchema, PatternsAreWrittenAsJsonWritesThem) {
+  EXPECT_TRUE(fits(R"({"pattern":"^\\d{3}-[a-f]+$"})", R"("123-fa")"));
+  EXPECT_FALSE(fits(R"({"pattern":"^\\d{3}-[a-f]+$"})", R"("123-fax")"));
+  EXPECT_TRUE(fits(R"({"pattern":"b"})", R"("abc")"));
+  EXPECT_FALSE(fits(R"({"pattern":"b"})", R"("acc")"));
+  EXPECT_TRUE(fits(R"({"pattern":"^a|c$"})", R"("abb")"));
+  EXPECT_TRUE(fits(R"({"pattern":"^a|c$"})", R"("xc")"));
+  EXPECT_FALSE(fits(R"j({"pattern":"^(?:a|c)$"})j", R"("ac")"));
+  EXPECT_TRUE(fits(R"({"pattern":"^[\"\\\\\\n]+?$"})", R"("\"\\\n")"));
+  EXPECT_NE(error_of(R"j({"pattern":"(?=a)"})j").find("special kind"), std::string::npos);
+  EXPECT_NE(error_of(R"j({"pattern":"(a)\\1"})j").find("the escape \\1"), std::string::npos);
+  EXPECT_NE(error_of(R"j({"pattern":"("})j").find("wrong at byte 1"), std::string::npos);
+}
+
+TEST(JsonSchema, WhatCannotBeHeldIsRefusedOrListed) {
+  EXPECT_EQ(error_of(R"({"not":{"type":"string"}})"),
+            "The keyword 'not' at # of the schema cannot be held by a grammar.");
+  EXPECT_EQ(
+      unenforced(R"({"properties":{"t":{"type":"array","uniqueItems":true,
+      "contains":{"type":"null"}}}})"),
+      (std::vector<std::string>{"contains at #/properties/t", "uniqueItems at #/properties/t"}));
+  EXPECT_EQ(unenforced(R"({"type":"integer","multipleOf":5,"description":"x"})"),
+            std::vector<std::string>{"multipleOf at #"});
+  EXPECT_EQ(error_of(R"({"type":"strnig"})"),
+            "The type 'strnig' at # of the schema is not known; those known are object, array, "
+            "string, integer, number, boolean, null.");
+  EXPECT_EQ(error_of("{"), "The JSON schema is not valid JSON.");
+  EXPECT_EQ(error_of("3"), "The schema at # is number, not an object.");
+  EXPECT_EQ(error_of("false"), "Nothing fits the schema at #.");
+  EXPECT_NE(error_of(std::string(1000, '[')).find("nested over 128 deep"), std::string::npos);
+}
+
+TEST(JsonSchema, DoublingReferencesEndInAnError) {
+  std::string schema = R"({"$ref":"#/$defs/d0","$defs":{)";
+  for (int i = 0; i < 20; ++i) {
+    schema += fmt::format(
+        R"("d{0}":{{"allOf":[{{"$ref":"#/$defs/d{1}"}},{{"$ref":"#/$defs/d{1}"}}]}},)", i, i + 1);
+  }
+  schema += R"("d20":{"type":"string"}}})";
+  EXPECT_NE(error_of(schema).find("over 4096 merges"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quern

@@ -1,0 +1,98 @@
+// Numbers of a schema: bounds.
+#include <cmath>
+#include <limits>
+
+#include "base/fail.h"
+#include "text/grammar/integer_range.h"
+#include "text/grammar/schema_converter.h"
+
+namespace quern {
+namespace {
+
+constexpr int64_t kLargest = 9'000'000'000'000'000'000;
+
+// A bound of a schema, as the nearest integer inside.
+struct Bound {
+  bool is_given = false;
+  bool is_exact = true;  // whether doubles and int64 say it exactly
+  int64_t value = 0;
+};
+
+int64_t clamp_to_int64(double value) {
+  if (value >= static_cast<double>(kLargest)) return kLargest;
+  if (value <= -static_cast<double>(kLargest)) return -kLargest;
+  return static_cast<int64_t>(value);
+}
+
+// The lower bound of integers; `sign` -1 mirrors, so that the upper bound is a lower one.
+void tighten(Bound& bound, const SchemaJson& limit, bool is_exclusive, int64_t sign) {
+  int64_t value = 0;
+  if (limit.is_number_integer() &&
+      !(limit.is_number_unsigned() && limit.get<uint64_t>() > kLargest) &&
+      limit.get<int64_t>() >= -kLargest) {
+    value = sign * limit.get<int64_t>() + (is_exclusive ? 1 : 0);
+  } else {
+    const double number = static_cast<double>(sign) * limit.get<double>();
+    value = clamp_to_int64(is_exclusive ? std::floor(number) + 1 : std::ceil(number));
+  }
+  if (!bound.is_given || value > bound.value) bound.value = value;
+  bound.is_given = true;
+}
+
+// Draft 4 writes exclusiveMinimum: true beside minimum.
+Result<Bound> read_bound(const SchemaJson& schema, const std::string& side, int64_t sign,
+                         const std::string& place) {
+  Bound bound;
+  const std::string plain = side == "Minimum" ? "minimum" : "maximum";
+  const std::string exclusive = "exclusive" + side;
+  bool is_exclusive = false;
+  if (schema.contains(exclusive)) {
+    const SchemaJson& value = schema[exclusive];
+    if (value.is_boolean()) {
+      is_exclusive = value.get<bool>();
+    } else if (value.is_number()) {
+      tighten(bound, value, true, sign);
+    } else {
+      return fail::invalid("'{}' at {} of the schema is not a number.", exclusive, place);
+    }
+  }
+  if (schema.contains(plain)) {
+    if (!schema[plain].is_number()) {
+      return fail::invalid("'{}' at {} of the schema is not a number.", plain, place);
+    }
+    tighten(bound, schema[plain], is_exclusive, sign);
+  }
+  bound.value *= sign;
+  return bound;
+}
+
+}  // namespace
+
+Result<ExprId> SchemaConverter::convert_integer(const SchemaJson& schema,
+                                                const std::string& place) {
+  if (schema.contains("multipleOf") && schema["multipleOf"] != SchemaJson(1)) {
+    not_enforced("multipleOf", place);
+  }
+  QUERN_ASSIGN_OR_RETURN(const Bound low, read_bound(schema, "Minimum", 1, place));
+  QUERN_ASSIGN_OR_RETURN(const Bound high, read_bound(schema, "Maximum", -1, place));
+  if (!low.is_given && !high.is_given) return rules_.integer();
+  if (low.is_given && high.is_given && low.value > high.value) {
+    return fail::invalid("No integer lies between the bounds at {} of the schema.", place);
+  }
+  return integer_range(ast_, low.is_given ? std::optional(low.value) : std::nullopt,
+                       high.is_given ? std::optional(high.value) : std::nullopt);
+}
+
+// Bounds of numbers that are not integers are beyond a grammar, but for the sign.
+Result<ExprId> SchemaConverter::convert_number(const SchemaJson& schema, const std::string& place) {
+  if (schema.contains("multipleOf")) not_enforced("multipleOf", place);
+  QUERN_ASSIGN_OR_RETURN(const Bound low, read_bound(schema, "Minimum", 1, place));
+  QUERN_ASSIGN_OR_RETURN(const Bound high, read_bound(schema, "Maximum", -1, place));
+  const bool is_zero_or_more = schema.value("minimum", SchemaJson()) == SchemaJson(0) &&
+                               !schema.contains("exclusiveMinimum");
+  if (low.is_given && !is_zero_or_more) not_enforced("minimum of a number", place);
+  if (high.is_given) not_enforced("maximum of a number", place);
+  return low.is_given && low.value >= 0 ? rules_.non_negative_number() : rules_.number();
+}
+
+}  // namespace quern

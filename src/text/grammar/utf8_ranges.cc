@@ -1,0 +1,66 @@
+// A range is cut until its ends differ only in trailing bytes that run from 80 to BF.
+#include "text/grammar/utf8_ranges.h"
+
+#include <algorithm>
+#include <string>
+
+#include "text/utf8.h"
+
+namespace quern {
+namespace {
+
+// Code points with the same number of bytes, surrogates left out.
+constexpr std::array<CodeRange, 5> kBlocks = {{
+    {0x0, 0x7F},
+    {0x80, 0x7FF},
+    {0x800, 0xD7FF},
+    {0xE000, 0xFFFF},
+    {0x10000, kMaxCodePoint},
+}};
+
+void append_sequence(CodeRange range, std::vector<ByteSequence>& out) {
+  std::string first;
+  std::string last;
+  append_utf8(range.first, first);
+  append_utf8(range.last, last);
+  ByteSequence sequence;
+  sequence.size = first.size();
+  for (size_t i = 0; i < first.size(); ++i) {
+    sequence.ranges[i] = {static_cast<uint8_t>(first[i]), static_cast<uint8_t>(last[i])};
+  }
+  out.push_back(sequence);
+}
+
+// `range` lies in one block.
+void split(CodeRange range, std::vector<ByteSequence>& out) {
+  for (uint32_t bits = 6; bits <= 18 && range.last > 0x7F; bits += 6) {
+    const uint32_t low = (uint32_t{1} << bits) - 1;
+    if ((range.first & ~low) == (range.last & ~low)) break;
+    if ((range.first & low) != 0) {
+      split({range.first, range.first | low}, out);
+      split({(range.first | low) + 1, range.last}, out);
+      return;
+    }
+    if ((range.last & low) != low) {
+      split({range.first, (range.last & ~low) - 1}, out);
+      split({range.last & ~low, range.last}, out);
+      return;
+    }
+  }
+  append_sequence(range, out);
+}
+
+}  // namespace
+
+std::vector<ByteSequence> utf8_sequences(const CodeSet& set) {
+  std::vector<ByteSequence> sequences;
+  for (const CodeRange& range : set) {
+    for (const CodeRange& block : kBlocks) {
+      const CodeRange part{std::max(range.first, block.first), std::min(range.last, block.last)};
+      if (part.first <= part.last) split(part, sequences);
+    }
+  }
+  return sequences;
+}
+
+}  // namespace quern

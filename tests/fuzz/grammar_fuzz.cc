@@ -1,0 +1,61 @@
+// libFuzzer target of grammars: the first byte is the length of a text behind it, the rest is GBNF.
+// What is accepted must match the same however the text is cut, and forgetting states must not
+// change anything. Build with the preset `fuzz`; run
+//   grammar_fuzz -timeout=10 -max_len=4096 CORPUS
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+
+#include "text/grammar/grammar.h"
+#include "text/grammar/grammar_automaton.h"
+#include "text/utf8.h"
+
+namespace quern {
+namespace {
+
+void require(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "Not so: %s\n", what);
+  __builtin_trap();
+}
+
+void check(std::string_view text, std::string_view source) {
+  const auto grammar = Grammar::parse(source);
+  if (!grammar) {
+    require(!grammar.error().message.empty(), "an error has a message");
+    return;
+  }
+  GrammarAutomaton::Limits limits;
+  limits.states = 512;
+  limits.closure_steps = 4096;
+  GrammarAutomaton whole(*grammar, limits);
+  GrammarAutomaton forgetful(*grammar, limits);
+  auto a = whole.start();
+  auto b = forgetful.start();
+  require(a != GrammarAutomaton::kDead, "some text matches every grammar");
+  size_t num_read = 0;
+  for (const char c : text) {
+    a = whole.step(a, static_cast<uint8_t>(c));
+    b = forgetful.step(forgetful.keep_only(b), static_cast<uint8_t>(c));
+    if (a == GrammarAutomaton::kTooLarge || b == GrammarAutomaton::kTooLarge) return;
+    require((a == GrammarAutomaton::kDead) == (b == GrammarAutomaton::kDead), "states agree");
+    require(whole.can_end(a) == forgetful.can_end(b), "ends agree");
+    require(whole.must_end(a) == forgetful.must_end(b), "last ends agree");
+    if (a == GrammarAutomaton::kDead) return;
+    ++num_read;
+    if (whole.can_end(a)) {
+      require(valid_utf8_prefix(text.substr(0, num_read)) == num_read, "what matches is UTF-8");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quern
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const size_t length = data[0] < input.size() ? data[0] : input.size();
+  quern::check(input.substr(0, length), input.substr(length));
+  return 0;
+}
