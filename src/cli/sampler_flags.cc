@@ -177,7 +177,7 @@ Result<void> SamplerFlags::resolve_tokens(const Tokenizer& tokenizer,
                            tokenizer.vocab_size());
     }
   }
-  if (sampler.dry.multiplier > 0) sampler.dry.breakers = dry_breaker_tokens(tokenizer, breakers);
+  if (sampler.dry.multiplier > 0) sampler.dry_breakers = dry_breaker_tokens(tokenizer, breakers);
   return {};
 }
 

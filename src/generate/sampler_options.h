@@ -34,9 +34,8 @@ struct PenaltyOptions {
 struct DryOptions {
   double multiplier = 0.0;  // 0: off
   double base = 1.75;
-  int64_t allowed_length = 2;          // repeated tokens that cost nothing
-  int64_t range = -1;                  // last tokens that are searched; -1: all; 0: off
-  std::vector<int32_t> breakers = {};  // tokens that no repetition spans; dry_breaker_tokens()
+  int64_t allowed_length = 2;  // repeated tokens that cost nothing
+  int64_t range = -1;          // last tokens that are searched; -1: all; 0: off
 };
 
 struct XtcOptions {
@@ -76,6 +75,7 @@ struct SamplerOptions {
   double top_n_sigma = 0.0;  // 0: off
   PenaltyOptions penalties = {};
   DryOptions dry = {};
+  std::vector<int32_t> dry_breakers = {};  // tokens that no repetition spans; dry_breaker_tokens()
   XtcOptions xtc = {};
   MirostatOptions mirostat = {};
   DynamicTemperatureOptions dynamic_temperature = {};
@@ -97,7 +97,7 @@ std::string sampler_order_text(const std::vector<SamplerStageKind>& order);
 // Errors: kInvalidArgument for other forms, NaN or +infinity.
 Result<LogitBias> parse_logit_bias(std::string_view text);
 
-// The tokens whose bytes contain one of the texts, sorted: for DryOptions::breakers.
+// The tokens whose bytes contain one of the texts, sorted: for SamplerOptions::dry_breakers.
 std::vector<int32_t> dry_breaker_tokens(const Tokenizer& tokenizer,
                                         const std::vector<std::string>& texts);
 

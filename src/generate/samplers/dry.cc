@@ -2,6 +2,7 @@
 #include "generate/samplers/dry.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "generate/samplers/penalties.h"
 #include "ops/math/strict_math.h"
@@ -32,12 +33,13 @@ void common_prefixes(std::span<const int32_t> text, Breaks&& breaks, std::vector
 
 }  // namespace
 
-DryStage::DryStage(const DryOptions& options) : options_(options) {
-  std::sort(options_.breakers.begin(), options_.breakers.end());
+DryStage::DryStage(const DryOptions& options, std::vector<int32_t> breakers)
+    : options_(options), breakers_(std::move(breakers)) {
+  std::sort(breakers_.begin(), breakers_.end());
 }
 
 bool DryStage::is_breaker(int32_t token) const {
-  return std::binary_search(options_.breakers.begin(), options_.breakers.end(), token);
+  return std::binary_search(breakers_.begin(), breakers_.end(), token);
 }
 
 void DryStage::measure(std::span<const int32_t> history) {

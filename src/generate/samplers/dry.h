@@ -14,7 +14,7 @@ namespace quern {
 // logit = logit - f32(min(multiplier * base^(n - allowed_length), 1e30)), the penalty in f64.
 class DryStage : public SamplerStage {
  public:
-  explicit DryStage(const DryOptions& options);
+  DryStage(const DryOptions& options, std::vector<int32_t> breakers);
   static bool is_on(const DryOptions& options) {
     return options.multiplier > 0 && options.range != 0;
   }
@@ -25,7 +25,8 @@ class DryStage : public SamplerStage {
   bool is_breaker(int32_t token) const;
   void measure(std::span<const int32_t> history);
 
-  DryOptions options_;  // breakers sorted
+  DryOptions options_;
+  std::vector<int32_t> breakers_;  // sorted
   // Per token: length of the repetition that it would extend. Zeros between calls.
   std::vector<int32_t> lengths_;
   std::vector<int32_t> reversed_;

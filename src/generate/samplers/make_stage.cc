@@ -25,7 +25,7 @@ std::unique_ptr<SamplerStage> make_sampler_stage(SamplerStageKind kind,
     case SamplerStageKind::kPenalties:
       return make_if<PenaltiesStage>(PenaltiesStage::is_on(options.penalties), options.penalties);
     case SamplerStageKind::kDry:
-      return make_if<DryStage>(DryStage::is_on(options.dry), options.dry);
+      return make_if<DryStage>(DryStage::is_on(options.dry), options.dry, options.dry_breakers);
     case SamplerStageKind::kTopNSigma:
       return make_if<TopNSigmaStage>(options.top_n_sigma > 0, options.top_n_sigma);
     case SamplerStageKind::kTopK:

@@ -32,7 +32,8 @@ std::unique_ptr<SamplerStage> make_stage(const std::string& name, const Json& o)
   }
   if (name == "dry") {
     return std::make_unique<DryStage>(
-        DryOptions{o["multiplier"], o["base"], o["allowed_length"], o["range"], o["breakers"]});
+        DryOptions{o["multiplier"], o["base"], o["allowed_length"], o["range"]},
+        o["breakers"].get<std::vector<int32_t>>());
   }
   if (name == "top_n_sigma") return std::make_unique<TopNSigmaStage>(o["n"].get<double>());
   if (name == "top_k") return std::make_unique<TopKStage>(o["k"].get<int64_t>());
@@ -156,7 +157,7 @@ TEST(Penalties, TokensOutsideTheWindowAreFree) {
 }
 
 TEST(Dry, LongRepetitionsStayFinite) {
-  DryStage stage({100.0, 3.0, 2, -1, {}});
+  DryStage stage({100.0, 3.0, 2, -1}, {});
   Candidates candidates = filled({0.0F, 0.0F});
   const std::vector<int32_t> history(5000, 0);
   stage.apply(candidates, {history});

@@ -34,6 +34,9 @@ class TokenConstraint {
   bool can_end() const { return automaton_.can_end(state_); }
   bool must_end() const { return has_ended_ || automaton_.must_end(state_); }
 
+  // Frees the masks; later ones are computed anew.
+  void forget_masks() { masks_.clear(); }
+
  private:
   Result<TokenMask> compute_mask();
   bool walk_trie(TokenMask& mask);
