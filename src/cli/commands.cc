@@ -18,6 +18,8 @@ constexpr std::array kCommands = {
     Command{"graph", "Print a model's graph", set_up_graph},
     Command{"devices", "List backends and their devices", set_up_devices},
     Command{"ops", "List operations and how a backend serves them", set_up_ops},
+    Command{"quantize", "Write a model in another format", set_up_quantize},
+    Command{"convert", "Split, merge or change the byte order of a model", set_up_convert},
     Command{"synth", "Write a random-weight model for tests and benches", set_up_synth},
 };
 

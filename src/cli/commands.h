@@ -18,6 +18,8 @@ void set_up_bench(CLI::App& command, Action& action);
 void set_up_devices(CLI::App& command, Action& action);
 void set_up_ops(CLI::App& command, Action& action);
 void set_up_graph(CLI::App& command, Action& action);
+void set_up_quantize(CLI::App& command, Action& action);
+void set_up_convert(CLI::App& command, Action& action);
 void set_up_synth(CLI::App& command, Action& action);
 
 // All of them, in the order of the help text.

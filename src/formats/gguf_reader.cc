@@ -12,36 +12,111 @@
 namespace quern {
 
 Result<std::shared_ptr<GgufFile>> GgufFile::open(const std::string& path) {
+  QUERN_ASSIGN_OR_RETURN(auto file, open_part(path));
+  const auto place = read_split_place(file->metadata_);
+  if (!place) {
+    return tl::unexpected(place.error().with_context(fmt::format("While reading '{}'", path)));
+  }
+  if (place->count > 1) QUERN_TRY(file->open_other_parts(path, *place));
+  return file;
+}
+
+Result<std::shared_ptr<GgufFile>> GgufFile::parse(std::span<const std::byte> bytes,
+                                                  std::shared_ptr<const void> owner) {
+  QUERN_ASSIGN_OR_RETURN(auto file, parse_part(bytes, std::move(owner)));
+  QUERN_ASSIGN_OR_RETURN(const SplitPlace place, read_split_place(file->metadata_));
+  if (place.count > 1) {
+    return fail::unimplemented(
+        "The model is split into {} files, of which this is one; open the first by its path.",
+        place.count);
+  }
+  return file;
+}
+
+Result<std::shared_ptr<GgufFile>> GgufFile::parse_part(std::span<const std::byte> bytes,
+                                                       std::shared_ptr<const void> owner) {
+  std::shared_ptr<GgufFile> file(new GgufFile());
+  file->parts_.push_back({bytes, std::move(owner)});
+  QUERN_TRY(file->read_all());
+  return file;
+}
+
+Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
-  auto file = parse(mapped->bytes(), mapped);
+  auto file = parse_part(mapped->bytes(), mapped);
   if (!file) {
     return tl::unexpected(file.error().with_context(fmt::format("While reading '{}'", path)));
   }
   return file;
 }
 
-Result<std::shared_ptr<GgufFile>> GgufFile::parse(std::span<const std::byte> bytes,
-                                                  std::shared_ptr<const void> owner) {
-  std::shared_ptr<GgufFile> file(new GgufFile());
-  file->bytes_ = bytes;
-  file->owner_ = std::move(owner);
-  QUERN_TRY(file->read_all());
-  return file;
+Result<void> GgufFile::open_other_parts(const std::string& path, const SplitPlace& place) {
+  const auto prefix = split_prefix(path, place);
+  if (place.index != 0) {
+    return fail::invalid("'{}' is part {} of {} of a split model; open the first, '{}'.", path,
+                         place.index + 1, place.count,
+                         split_part_path(prefix.value_or("MODEL"), 0, place.count));
+  }
+  if (!prefix) {
+    return fail::invalid(
+        "'{}' is the first of {} parts, but its name does not end in '{}', so the others cannot be "
+        "found.",
+        path, place.count, split_part_path("", 0, place.count));
+  }
+  for (int64_t i = 1; i < place.count; ++i) {
+    const std::string part_path = split_part_path(*prefix, i, place.count);
+    const SplitPlace expected = {i, place.count, place.num_tensors};
+    const auto add = [&]() -> Result<void> {
+      QUERN_ASSIGN_OR_RETURN(const auto part, open_part(part_path));
+      auto adopted = adopt(std::move(*part), expected);
+      if (adopted) return {};
+      return tl::unexpected(adopted.error().with_context(fmt::format("Part '{}'", part_path)));
+    };
+    const auto added = add();
+    if (!added) {
+      return tl::unexpected(added.error().with_context(
+          fmt::format("While reading part {} of {} of '{}'", i + 1, place.count, path)));
+    }
+  }
+  const auto num_tensors = static_cast<int64_t>(tensors_.size());
+  if (place.num_tensors.value_or(num_tensors) != num_tensors) {
+    return fail::invalid("The {} parts of '{}' have {} tensors; 'split.tensors.count' says {}.",
+                         place.count, path, num_tensors, *place.num_tensors);
+  }
+  return {};
+}
+
+Result<void> GgufFile::adopt(GgufFile part, const SplitPlace& expected) {
+  QUERN_ASSIGN_OR_RETURN(const SplitPlace place, read_split_place(part.metadata_));
+  if (place.index != expected.index || place.count != expected.count) {
+    return fail::invalid("The file says that it is part {} of {}; part {} of {} is expected.",
+                         place.index + 1, place.count, expected.index + 1, expected.count);
+  }
+  if (place.num_tensors && expected.num_tensors && *place.num_tensors != *expected.num_tensors) {
+    return fail::invalid("'split.tensors.count' is {}; the first part says {}.", *place.num_tensors,
+                         *expected.num_tensors);
+  }
+  for (GgufTensor& tensor : part.tensors_) {
+    tensor.part = num_parts();
+    const auto [existing, is_new] = index_.try_emplace(tensor.name, tensors_.size());
+    if (!is_new) {
+      return fail::invalid("Tensor '{}' is in part {} already.", gguf::shortened(tensor.name),
+                           tensors_[existing->second].part + 1);
+    }
+    tensors_.push_back(std::move(tensor));
+  }
+  parts_.push_back(std::move(part.parts_.front()));
+  return {};
 }
 
 Result<void> GgufFile::read_all() {
-  QUERN_ASSIGN_OR_RETURN(const gguf::Preamble preamble, gguf::read_preamble(bytes_));
+  QUERN_ASSIGN_OR_RETURN(const gguf::Preamble preamble, gguf::read_preamble(parts_.front().bytes));
   version_ = preamble.version;
-  order_ = preamble.order;
-  ByteCursor cursor(bytes_, order_);
+  parts_.front().order = preamble.order;
+  ByteCursor cursor(parts_.front().bytes, preamble.order);
   std::string_view skipped;
   cursor.take_bytes(preamble.size_bytes, skipped);
   QUERN_ASSIGN_OR_RETURN(metadata_, gguf::read_metadata(cursor, preamble.num_keys));
-  QUERN_ASSIGN_OR_RETURN(const int64_t num_files, metadata_.integer_or("split.count", 1));
-  if (num_files > 1) {
-    return fail::unimplemented(
-        "The model is split into {} files, which is not supported; merge them first.", num_files);
-  }
   QUERN_ASSIGN_OR_RETURN(alignment_, gguf::read_alignment(metadata_));
   QUERN_ASSIGN_OR_RETURN(auto entries, gguf::read_tensor_entries(cursor, preamble.num_tensors));
   const int64_t data_start = round_up(static_cast<int64_t>(cursor.offset()), alignment_);
@@ -50,7 +125,7 @@ Result<void> GgufFile::read_all() {
 }
 
 Result<void> GgufFile::place_tensors(int64_t data_start, std::vector<gguf::TensorEntry> entries) {
-  const auto file_size = static_cast<int64_t>(bytes_.size());
+  const auto file_size = static_cast<int64_t>(parts_.front().bytes.size());
   for (gguf::TensorEntry& entry : entries) {
     const auto name = gguf::shortened(entry.name);
     const auto dense_size = dense_size_bytes(entry.dtype, entry.shape);
@@ -121,10 +196,11 @@ Result<WeightInfo> GgufFile::info(std::string_view name) const {
 
 Result<Tensor> GgufFile::weight(std::string_view name) const {
   QUERN_ASSIGN_OR_RETURN(const GgufTensor* tensor, require(name));
-  const auto bytes =
-      bytes_.subspan(static_cast<size_t>(tensor->offset), static_cast<size_t>(tensor->size_bytes));
-  if (order_ == std::endian::little) {
-    return Tensor::make(tensor->dtype, tensor->shape, Buffer::wrap_host(bytes, owner_));
+  const Part& part = parts_[static_cast<size_t>(tensor->part)];
+  const auto bytes = part.bytes.subspan(static_cast<size_t>(tensor->offset),
+                                        static_cast<size_t>(tensor->size_bytes));
+  if (part.order == std::endian::little) {
+    return Tensor::make(tensor->dtype, tensor->shape, Buffer::wrap_host(bytes, part.owner));
   }
   QUERN_ASSIGN_OR_RETURN(Tensor copy, Tensor::from_bytes(tensor->dtype, tensor->shape, bytes));
   QUERN_ASSIGN_OR_RETURN(const auto view, copy.buffer().mutable_host_view());

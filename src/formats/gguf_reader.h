@@ -10,39 +10,45 @@
 #include <vector>
 
 #include "formats/gguf_header.h"
+#include "formats/gguf_split.h"
 #include "formats/metadata.h"
 #include "quern/weight_source.h"
 
 namespace quern {
 
-// Where a tensor lies. `offset` counts from the start of the file; the bytes are in it.
+// Where a tensor lies. `offset` counts from the start of its file; the bytes are in it.
 struct GgufTensor {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;  // row-major, outermost first (ggml's dims reversed)
   int64_t offset = 0;
   int64_t size_bytes = 0;
+  int part = 0;  // of a split model, from 0
 };
 
 // Versions 2 and 3, little- and big-endian. Everything in the header is checked before it is
 // believed: a parsed file has unique keys and tensors, whose bytes lie in the file and do not
 // overlap. Weights of little-endian files are mapped, not copied, and keep the file alive by
 // themselves; those of big-endian files are copied and swapped. Thread-safe for concurrent reads.
+//
+// A model that is split over files "x-00001-of-00003.gguf", ... is one GgufFile: open the first.
+// Metadata, version, byte order and alignment are those of the first; tensors are those of all.
 class GgufFile final : public WeightSource {
  public:
   // Errors: kNotFound and kUnavailable (the file), kDataLoss (truncated), kInvalidArgument
-  // (malformed), kUnimplemented (version 1, split files, removed types). They name the path, the
-  // key or tensor, and the byte offset.
+  // (malformed, a set of files that do not belong together), kUnimplemented (version 1, removed
+  // types). They name the path, the key or tensor, and the byte offset.
   static Result<std::shared_ptr<GgufFile>> open(const std::string& path);
-  // The same from memory; `owner` keeps the bytes alive.
+  // The same from memory; `owner` keeps the bytes alive. kUnimplemented for a part of a set.
   static Result<std::shared_ptr<GgufFile>> parse(std::span<const std::byte> bytes,
                                                  std::shared_ptr<const void> owner);
 
   const Metadata& metadata() const { return metadata_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }  // in the file's order
   const GgufTensor* find(std::string_view name) const;                 // null when absent
+  int num_parts() const { return static_cast<int>(parts_.size()); }
   uint32_t version() const { return version_; }
-  std::endian byte_order() const { return order_; }
+  std::endian byte_order() const { return parts_.front().order; }
   int64_t alignment() const { return alignment_; }
 
   std::vector<WeightInfo> list() const override;
@@ -50,16 +56,25 @@ class GgufFile final : public WeightSource {
   Result<Tensor> weight(std::string_view name) const override;
 
  private:
+  struct Part {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+    std::endian order = std::endian::little;
+  };
   GgufFile() = default;
+  // One file, whole model or part of one.
+  static Result<std::shared_ptr<GgufFile>> parse_part(std::span<const std::byte> bytes,
+                                                      std::shared_ptr<const void> owner);
+  static Result<std::shared_ptr<GgufFile>> open_part(const std::string& path);
   Result<void> read_all();
+  Result<void> open_other_parts(const std::string& path, const SplitPlace& place);
+  Result<void> adopt(GgufFile part, const SplitPlace& expected);
   Result<void> place_tensors(int64_t data_start, std::vector<gguf::TensorEntry> entries);
   Result<void> check_overlap() const;
   Result<const GgufTensor*> require(std::string_view name) const;
 
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;
+  std::vector<Part> parts_;  // at least one
   uint32_t version_ = 0;
-  std::endian order_ = std::endian::little;
   int64_t alignment_ = 0;
   Metadata metadata_;
   std::vector<GgufTensor> tensors_;

@@ -138,9 +138,9 @@ TEST(GgufReader, AlignmentIsHonoured) {
             "Metadata key 'general.alignment' is 0; a power of two from 8 to 2^30 is needed.");
 }
 
-TEST(GgufReader, SplitFilesAreRefused) {
+TEST(GgufReader, PartsOfASplitModelAreRefusedInMemory) {
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("split.count", 2).number(uint16_t{3})),
-            "The model is split into 3 files, which is not supported; merge them first.");
+            "The model is split into 3 files, of which this is one; open the first by its path.");
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("split.count", 2).number(uint16_t{1})),
             "no error");
 }

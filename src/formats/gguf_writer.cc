@@ -171,7 +171,11 @@ Result<void> GgufWriter::append(std::string_view name, std::span<const std::byte
   }
   if (order_ == std::endian::big) {
     swapped_.assign(bytes.begin(), bytes.end());
-    QUERN_TRY(swap_byte_order(tensor->info.dtype, swapped_));
+    const auto swapped = swap_byte_order(tensor->info.dtype, swapped_);
+    if (!swapped) {
+      const std::string context = fmt::format("Tensor '{}'", gguf::shortened(name));
+      return tl::unexpected(swapped.error().with_context(context));
+    }
     bytes = swapped_;
   }
   QUERN_TRY(file_.write(bytes));

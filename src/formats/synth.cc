@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "formats/gguf_writer.h"
+#include "formats/row_fallback.h"
 #include "formats/synth_random.h"
 #include "formats/synth_vocabulary.h"
 
@@ -16,34 +17,6 @@ namespace quern {
 namespace {
 
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
-
-// What a matrix gets when its rows are no multiple of the block: as the usual mixtures choose.
-struct Fallback {
-  DType from;
-  DType to;
-};
-constexpr std::array kFallbacks = {
-    Fallback{DType::kQ2_K, DType::kIQ4_NL},    Fallback{DType::kQ3_K, DType::kIQ4_NL},
-    Fallback{DType::kQ4_K, DType::kQ5_0},      Fallback{DType::kQ5_K, DType::kQ5_1},
-    Fallback{DType::kQ6_K, DType::kQ8_0},      Fallback{DType::kIQ1_S, DType::kIQ4_NL},
-    Fallback{DType::kIQ1_M, DType::kIQ4_NL},   Fallback{DType::kIQ2_XXS, DType::kIQ4_NL},
-    Fallback{DType::kIQ2_XS, DType::kIQ4_NL},  Fallback{DType::kIQ2_S, DType::kIQ4_NL},
-    Fallback{DType::kIQ3_XXS, DType::kIQ4_NL}, Fallback{DType::kIQ3_S, DType::kIQ4_NL},
-    Fallback{DType::kIQ4_XS, DType::kIQ4_NL},  Fallback{DType::kTQ1_0, DType::kQ4_0},
-    Fallback{DType::kTQ2_0, DType::kQ4_0},     Fallback{DType::kNVFP4, DType::kQ4_0},
-    Fallback{DType::kQ1_0, DType::kQ4_0},      Fallback{DType::kQ2_0, DType::kQ4_0},
-};
-
-bool fits(DType dtype, int64_t row) {
-  return row % dtype_info(dtype).block_size == 0;
-}
-
-DType dtype_for_rows(DType wanted, int64_t row) {
-  if (fits(wanted, row)) return wanted;
-  const auto* found = std::ranges::find(kFallbacks, wanted, &Fallback::from);
-  if (found != kFallbacks.end() && fits(found->to, row)) return found->to;
-  return DType::kF16;
-}
 
 // Collects tensors in the order they are written.
 class Plan {

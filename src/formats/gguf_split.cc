@@ -1,0 +1,62 @@
+// Keys and names of split models, as llama.cpp's gguf-split writes them.
+#include "formats/gguf_split.h"
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+constexpr std::string_view kIndexKey = "split.no";
+constexpr std::string_view kCountKey = "split.count";
+constexpr std::string_view kTensorsKey = "split.tensors.count";
+
+}  // namespace
+
+Result<SplitPlace> read_split_place(const Metadata& metadata) {
+  SplitPlace place;
+  QUERN_ASSIGN_OR_RETURN(place.count, metadata.integer_or(kCountKey, 1));
+  if (place.count == 0 || place.count == 1) return SplitPlace{};
+  QUERN_ASSIGN_OR_RETURN(place.index, metadata.integer_or(kIndexKey, 0));
+  if (place.count < 1 || place.count > kMaxSplitParts) {
+    return fail::invalid("Metadata key '{}' is {}; 0 to {} are possible.", kCountKey, place.count,
+                         kMaxSplitParts);
+  }
+  if (place.index < 0 || place.index >= place.count) {
+    return fail::invalid("Metadata key '{}' is {}; the set has {} parts, numbered from 0.",
+                         kIndexKey, place.index, place.count);
+  }
+  if (metadata.has(kTensorsKey)) {
+    QUERN_ASSIGN_OR_RETURN(place.num_tensors, metadata.integer(kTensorsKey));
+  }
+  return place;
+}
+
+void set_split_place(Metadata& metadata, const SplitPlace& place) {
+  const auto u16 = [](int64_t value) {
+    return MetadataValue::number(static_cast<uint16_t>(value));
+  };
+  metadata.set(std::string(kIndexKey), u16(place.index));
+  metadata.set(std::string(kCountKey), u16(place.count));
+  metadata.set(std::string(kTensorsKey),
+               MetadataValue::number(static_cast<int32_t>(place.num_tensors.value_or(0))));
+}
+
+Metadata without_split_keys(const Metadata& metadata) {
+  Metadata result;
+  for (int64_t i = 0; i < metadata.size(); ++i) {
+    if (!metadata.key(i).starts_with("split.")) result.set(metadata.key(i), metadata.value(i));
+  }
+  return result;
+}
+
+std::string split_part_path(std::string_view prefix, int64_t index, int64_t count) {
+  return fmt::format("{}-{:05}-of-{:05}.gguf", prefix, index + 1, count);
+}
+
+std::optional<std::string> split_prefix(std::string_view path, const SplitPlace& place) {
+  const std::string ending = split_part_path("", place.index, place.count);
+  if (!path.ends_with(ending)) return std::nullopt;
+  return std::string(path.substr(0, path.size() - ending.size()));
+}
+
+}  // namespace quern
