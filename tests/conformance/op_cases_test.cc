@@ -96,6 +96,18 @@ std::vector<double> numbers_of(const Tensor& tensor) {
   }
 }
 
+// Row `index` of the first axis.
+Tensor row_of(const Tensor& tensor, int index) {
+  const auto dims = tensor.shape().dims();
+  const auto shape = Shape::make(dims.subspan(1));
+  const auto bytes = tensor.host_view();
+  if (!shape || !bytes || index >= dims[0]) return {};
+  const size_t size = bytes->size() / static_cast<size_t>(dims[0]);
+  auto row = Tensor::from_bytes(tensor.dtype(), *shape,
+                                bytes->subspan(static_cast<size_t>(index) * size, size));
+  return row ? std::move(*row) : Tensor();
+}
+
 struct Tolerance {
   double absolute = 1e-12;
   double relative = 1e-10;
@@ -107,11 +119,14 @@ struct Tolerance {
   }
 };
 
-void expect_values(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance) {
-  EXPECT_EQ(actual.shape().to_string(), expected.shape().to_string());
+void expect_values(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance,
+                   bool is_padded) {
   const std::vector<double> values = numbers_of(actual), wanted = numbers_of(expected);
-  ASSERT_EQ(values.size(), wanted.size());
-  for (size_t i = 0; i < values.size(); ++i) {
+  if (!is_padded) {
+    EXPECT_EQ(actual.shape().to_string(), expected.shape().to_string());
+  }
+  ASSERT_GE(values.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
     ASSERT_TRUE(tolerance.accepts(values[i], wanted[i]))
         << "element " << i << " is " << values[i] << ", expected " << wanted[i];
   }
@@ -132,6 +147,45 @@ class OpCases : public testing::TestWithParam<std::string> {
 
   Tensor array(const std::string& name) { return tensor_of(arrays_.at(name)); }
 
+  // Optimisers and running metrics: one call for each output of the case; what a call returns as
+  // X_out is the input X of the next.
+  void check_calls() {
+    const OpDef& op = *builtin_ops().find(id_);
+    std::map<std::string, Tensor> state;
+    int call = 0;
+    for (const std::string name : case_.at("outputs")) {
+      SCOPED_TRACE(name);
+      std::vector<Tensor> inputs;
+      for (const PortDef& port : op.inputs) inputs.push_back(input_of_call(port.name, call, state));
+      const auto outputs = run_op(id_, inputs, attributes_of(case_.at("attributes")));
+      ASSERT_TRUE(outputs) << outputs.error().message;
+      expect_values(outputs->front(), array(name), tolerance(), false);
+      for (size_t i = 0; i < outputs->size(); ++i) {
+        const std::string& port = op.outputs[i].name;
+        if (port.ends_with("_out")) state[port.substr(0, port.size() - 4)] = (*outputs)[i];
+      }
+      ++call;
+    }
+  }
+
+  Tensor input_of_call(const std::string& port, int call,
+                       const std::map<std::string, Tensor>& state) {
+    if (const auto it = state.find(port); it != state.end()) return it->second;
+    const bool is_sequence = port == "grads" || port == "pre" || port == "post";
+    if (arrays_.contains(port)) return is_sequence ? row_of(array(port), call) : array(port);
+    const std::string numbered = port + "_" + std::to_string(call + 1);
+    return arrays_.contains(numbered) ? array(numbered) : Tensor();
+  }
+
+  // Cases name outputs by port, or else list them in the order of the ports.
+  size_t output_port(const std::string& name, size_t position) {
+    const auto& ports = builtin_ops().find(id_)->outputs;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (ports[i].name == name) return i;
+    }
+    return position;
+  }
+
   Tolerance tolerance() {
     if (!case_.contains("tolerance")) return {};
     return {case_.at("tolerance").at("atol"), case_.at("tolerance").at("rtol")};
@@ -144,6 +198,7 @@ class OpCases : public testing::TestWithParam<std::string> {
 
 TEST_P(OpCases, AgreesWithTheOracle) {
   SCOPED_TRACE(case_.at("note").get<std::string>());
+  if (id_.starts_with("train.optimizer.") || id_.starts_with("bench.")) return check_calls();
   std::vector<Tensor> inputs;
   for (const auto& name : case_.at("inputs")) inputs.push_back(array(name));
   const auto outputs = run_op(id_, inputs, attributes_of(case_.at("attributes")));
@@ -153,10 +208,11 @@ TEST_P(OpCases, AgreesWithTheOracle) {
   }
   ASSERT_TRUE(outputs) << outputs.error().message;
   const json& names = case_.at("outputs");
-  ASSERT_EQ(outputs->size(), names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     SCOPED_TRACE(names[i].get<std::string>());
-    expect_values((*outputs)[i], array(names[i]), tolerance());
+    const Tensor& actual = (*outputs).at(output_port(names[i], i));
+    const bool is_padded = id_.starts_with("sampling.");  // kept candidates fill a prefix
+    expect_values(actual, array(names[i]), tolerance(), is_padded);
   }
 }
 

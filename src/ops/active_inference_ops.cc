@@ -1,0 +1,199 @@
+// Active inference: belief updates, free energies, precision weighting.
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/dim_math.h"
+#include "ops/elementwise.h"
+#include "ops/lanes.h"
+#include "ops/math/strict_math.h"
+#include "ops/max_min.h"
+#include "ops/register_ops.h"
+#include "ops/two_forms.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using Types = std::vector<TensorType>;
+
+// p log(max(p, 1e-12)): 0 for p = 0.
+template <class T>
+T floored_log(T p) {
+  return strict_log(strict_max(p, static_cast<T>(1e-12)));
+}
+
+// Sum of p (log p - log q) with floored logarithms.
+template <class T>
+T kl_sum(const FloatInput<T>& p, const FloatInput<T>& q) {
+  return lanes_sum<T>(p.size(),
+                      [&](int64_t i) { return p[i] * (floored_log(p[i]) - floored_log(q[i])); });
+}
+
+// The type of two halves of a vector of even extent.
+Result<Dim> half_of(const TensorType& type) {
+  if (const auto half = divide_dim(type.dims[0], 2)) return *half;
+  return fail::invalid("A vector of means and logarithms has type {}; its extent must be even.",
+                       type.to_string());
+}
+
+// belief_update -----------------------------------------------------------------------------
+
+Result<Types> infer_belief_update(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType beliefs, float_port(context, 0, 1));
+  if (is_table(context)) {
+    QUERN_TRY(expect_port(context, 1, beliefs));
+    return Types{beliefs};
+  }
+  QUERN_ASSIGN_OR_RETURN(const Dim half, half_of(beliefs));
+  QUERN_TRY(expect_port(context, 1, {beliefs.dtype, {half}}));
+  return Types{beliefs};
+}
+
+struct BeliefUpdateKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> a(context.inputs[0]), b(context.inputs[1]);
+    FloatOutput<T> out(context.outputs[0]);
+    if (is_table(context)) {
+      const T sum = lanes_sum<T>(a.size(), [&](int64_t i) { return a[i] * b[i]; });
+      for (int64_t i = 0; i < out.size(); ++i) out[i] = (a[i] * b[i]) / sum;
+      return {};
+    }
+    const T lr = static_cast<T>(context.attributes.number("lr"));
+    const int64_t n = b.size();
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = a[i] - lr * (a[i] + b[i]);
+      out[n + i] = a[n + i] - lr * (strict_exp(a[n + i]) - T(1));
+    }
+    return {};
+  }
+};
+
+// expected_free_energy ----------------------------------------------------------------------
+
+Result<Types> infer_expected_free_energy(const InferContext& context) {
+  if (!is_table(context)) {
+    QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 2));
+    return Types{{q.dtype, {q.dims[0]}}};
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType predicted, float_port(context, 0, 1));
+  QUERN_TRY(expect_port(context, 1, predicted));
+  QUERN_ASSIGN_OR_RETURN(const TensorType state, float_port(context, 2, 1));
+  QUERN_TRY(expect_port(context, 2, {predicted.dtype, state.dims}));
+  return Types{{predicted.dtype, {}}};
+}
+
+struct ExpectedFreeEnergyKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> q(context.inputs[0]);
+    FloatOutput<T> efe(context.outputs[0]);
+    if (is_table(context)) {
+      const FloatInput<T> preferred(context.inputs[1]), state(context.inputs[2]);
+      const T risk = kl_sum(q, preferred);
+      const T entropy =
+          -lanes_sum<T>(state.size(), [&](int64_t i) { return state[i] * floored_log(state[i]); });
+      efe[0] = risk + entropy;
+      return {};
+    }
+    const int64_t n = context.inputs[0].shape[1];
+    for (int64_t k = 0; k < efe.size(); ++k) {
+      efe[k] = -lanes_sum<T>(n, [&](int64_t i) {
+        const T p = q[k * n + i];
+        return p * strict_log(p + static_cast<T>(1e-12));
+      });
+    }
+    return {};
+  }
+};
+
+// free_energy -------------------------------------------------------------------------------
+
+Result<Types> infer_free_energy(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 1));
+  if (is_table(context)) {
+    QUERN_TRY(expect_port(context, 1, q));
+    QUERN_TRY(expect_port(context, 2, q));
+  } else {
+    QUERN_TRY(half_of(q));
+  }
+  return Types{{q.dtype, {}}};
+}
+
+struct FreeEnergyKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> q(context.inputs[0]);
+    FloatOutput<T> fe(context.outputs[0]);
+    if (is_table(context)) {
+      const FloatInput<T> likelihood(context.inputs[1]), prior(context.inputs[2]);
+      const T inaccuracy =
+          -lanes_sum<T>(q.size(), [&](int64_t i) { return q[i] * floored_log(likelihood[i]); });
+      fe[0] = inaccuracy + kl_sum(q, prior);
+      return {};
+    }
+    const int64_t n = q.size() / 2;
+    fe[0] = T(0.5) * lanes_sum<T>(n, [&](int64_t i) {
+              const T mean = q[i], log_variance = q[n + i];
+              return ((mean * mean + strict_exp(log_variance)) - log_variance) - T(1);
+            });
+    return {};
+  }
+};
+
+// precision_weight --------------------------------------------------------------------------
+
+struct PrecisionWeightKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> error(context.inputs[0]), precision(context.inputs[1]);
+    FloatOutput<T> w(context.outputs[0]);
+    const bool is_log = !is_table(context);
+    for (int64_t i = 0; i < w.size(); ++i) {
+      w[i] = error[i] * (is_log ? strict_exp(precision[i]) : precision[i]);
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+void register_active_inference_ops(OpRegistry& registry) {
+  registry.add({.id = "active_inference.belief_update",
+                .doc = "Estimator: beliefs [mu | log sigma] to mu - lr (mu + fe_grad), log sigma - "
+                       "lr (exp(log sigma) - 1). Table: ports prior, likelihood: their product "
+                       "divided by its sum, NaN for a sum of 0.",
+                .inputs = {port("beliefs"), port("fe_grad")},
+                .outputs = {port("new")},
+                .attributes = {form_attribute(), number("lr", 1e-2, "Learning rate.")},
+                .infer = infer_belief_update,
+                .reference = float_kernel<BeliefUpdateKernel>});
+  registry.add({.id = "active_inference.expected_free_energy",
+                .doc = "Estimator: -sum q log(q + 1e-12) of each row of q_pi; p_o_s is not read. "
+                       "Table: ports pred_obs, pref_obs, pred_state: KL(pred_obs || pref_obs) plus "
+                       "the entropy of pred_state, logarithms of max(p, 1e-12).",
+                .inputs = {port("q_pi"), optional_port("p_o_s"), optional_port("pred_state")},
+                .outputs = {port("efe")},
+                .attributes = {form_attribute()},
+                .infer = infer_expected_free_energy,
+                .reference = float_kernel<ExpectedFreeEnergyKernel>});
+  registry.add({.id = "active_inference.free_energy",
+                .doc = "Estimator: q = [mu | log variance]: half the sum of mu^2 + exp(lv) - lv - "
+                       "1, the KL to a standard normal. Table: -sum q log likelihood + KL(q || "
+                       "prior), logarithms of max(p, 1e-12).",
+                .inputs = {port("q"), optional_port("likelihood"), optional_port("prior")},
+                .outputs = {port("fe")},
+                .attributes = {form_attribute()},
+                .infer = infer_free_energy,
+                .reference = float_kernel<FreeEnergyKernel>});
+  registry.add({.id = "active_inference.precision_weight",
+                .doc = "error * precision; the estimator's precision is a logarithm: error * "
+                       "exp(precision).",
+                .inputs = {port("error"), port("precision")},
+                .outputs = {port("w")},
+                .attributes = {form_attribute()},
+                .infer = infer_same_floats,
+                .reference = float_kernel<PrecisionWeightKernel>});
+}
+
+}  // namespace quern

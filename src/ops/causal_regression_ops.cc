@@ -1,0 +1,282 @@
+// Causal effects by regression: backdoor adjustment, CATE, instrumental variables, and the
+// likelihood of a linear Gaussian graph. Estimators compute in f64 and round once.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/blocked.h"
+#include "ops/directed_graph.h"
+#include "ops/elementwise.h"
+#include "ops/index_access.h"
+#include "ops/lanes.h"
+#include "ops/linear_algebra.h"
+#include "ops/math/strict_math.h"
+#include "ops/max_min.h"
+#include "ops/register_ops.h"
+#include "ops/two_forms.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using Types = std::vector<TensorType>;
+
+void store_all(const TensorView& view, const std::vector<double>& values) {
+  store_row(view, 0, static_cast<int64_t>(values.size()), values.data());
+}
+
+// backdoor_adjustment -----------------------------------------------------------------------
+
+Result<Types> infer_backdoor(const InferContext& context) {
+  if (is_table(context)) {
+    QUERN_ASSIGN_OR_RETURN(TensorType p, float_port(context, 0));
+    QUERN_TRY(type_rules::expect_rank_at_least("Y", p, 1));
+    QUERN_TRY(expect_port(context, 1, {p.dtype, {p.dims.back()}}));
+    p.dims.pop_back();
+    return Types{p};
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType y, float_port(context, 0, 1));
+  QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 1, 2));
+  QUERN_ASSIGN_OR_RETURN(const TensorType z, float_port(context, 2, 2));
+  QUERN_TRY(expect_port(context, 1, {y.dtype, {y.dims[0], x.dims[1]}}));
+  QUERN_TRY(expect_port(context, 2, {y.dtype, {y.dims[0], z.dims[1]}}));
+  return Types{{y.dtype, {x.dims[1]}}};
+}
+
+struct StratifiedKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> conditional(context.inputs[0]), p_z(context.inputs[1]);
+    FloatOutput<T> effect(context.outputs[0]);
+    for (int64_t i = 0; i < effect.size(); ++i) {
+      const T* row = conditional.data() + i * p_z.size();
+      effect[i] = blocked_sum<T>(p_z.size(), [&](int64_t z) { return row[z] * p_z[z]; });
+    }
+    return {};
+  }
+};
+
+Result<void> run_backdoor(const KernelContext& context) {
+  if (is_table(context)) return float_kernel<StratifiedKernel>(context);
+  const Matrix x = load_matrix(context.inputs[1]), z = load_matrix(context.inputs[2]);
+  const auto coefficients = least_squares(design_with_intercept(x.rows, {&x, &z}),
+                                          load_all<double>(context.inputs[0]), 1e-10);
+  store_all(context.outputs[0], {coefficients.begin() + 1, coefficients.begin() + 1 + x.cols});
+  return {};
+}
+
+// cate --------------------------------------------------------------------------------------
+
+Result<Types> infer_cate(const InferContext& context) {
+  if (is_table(context)) {
+    QUERN_ASSIGN_OR_RETURN(const TensorType treated, float_port(context, 0));
+    QUERN_TRY(expect_port(context, 1, treated));
+    return Types{treated};
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 0, 2));
+  const TensorType samples{x.dtype, {x.dims[0]}};
+  QUERN_TRY(expect_port(context, 1, samples));
+  QUERN_TRY(expect_port(context, 2, samples));
+  return Types{samples};
+}
+
+struct Difference {
+  template <class T>
+  T operator()(T a, T b) const {
+    return a - b;
+  }
+};
+
+// The fit of one arm, evaluated at all samples; NaNs where the arm does not determine it.
+std::vector<double> fit_arm(const Matrix& design, const std::vector<double>& y,
+                            const std::vector<bool>& is_member) {
+  Matrix arm(0, design.cols);
+  std::vector<double> arm_y;
+  for (int64_t s = 0; s < design.rows; ++s) {
+    if (!is_member[static_cast<size_t>(s)]) continue;
+    for (int64_t j = 0; j < design.cols; ++j) arm.values.push_back(design.at(s, j));
+    arm_y.push_back(y[static_cast<size_t>(s)]);
+    ++arm.rows;
+  }
+  return predict(design, least_squares(arm, arm_y, 0));
+}
+
+Result<void> run_cate(const KernelContext& context) {
+  if (is_table(context)) return float_kernel<BinaryKernel<Difference>>(context);
+  const Matrix x = load_matrix(context.inputs[0]);
+  const Matrix design = design_with_intercept(x.rows, {&x});
+  const auto y = load_all<double>(context.inputs[2]);
+  std::vector<bool> is_treated, is_control;
+  for (const double t : load_all<double>(context.inputs[1])) {
+    is_treated.push_back(t > 0.5);
+    is_control.push_back(!(t > 0.5));
+  }
+  auto effect = fit_arm(design, y, is_treated);
+  const auto control = fit_arm(design, y, is_control);
+  for (size_t s = 0; s < effect.size(); ++s) effect[s] = effect[s] - control[s];
+  store_all(context.outputs[0], effect);
+  return {};
+}
+
+// iv_estimate -------------------------------------------------------------------------------
+
+Result<Types> infer_iv(const InferContext& context) {
+  if (is_table(context)) {
+    QUERN_ASSIGN_OR_RETURN(const TensorType z, float_port(context, 0, 1));
+    QUERN_TRY(expect_port(context, 1, z));
+    QUERN_TRY(expect_port(context, 2, z));
+    return Types{{z.dtype, {}}};
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType z, float_port(context, 0, 2));
+  QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 1));
+  const Dim columns = x.rank() == 2 ? x.dims[1] : Dim::constant(1);
+  const std::vector<Dim> wanted =
+      x.rank() == 2 ? std::vector<Dim>{z.dims[0], columns} : std::vector<Dim>{z.dims[0]};
+  QUERN_TRY(expect_port(context, 1, {z.dtype, wanted}));
+  QUERN_TRY(expect_port(context, 2, {z.dtype, {z.dims[0]}}));
+  return Types{{z.dtype, {columns}}};
+}
+
+struct CovarianceRatioKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> z(context.inputs[0]), x(context.inputs[1]), y(context.inputs[2]);
+    FloatOutput<T> beta(context.outputs[0]);
+    const T denominator = covariance(z, x);
+    const bool is_zero = std::abs(denominator) < static_cast<T>(1e-12);
+    beta[0] = is_zero ? T(0) : covariance(z, y) / denominator;
+    return {};
+  }
+
+  template <class T>
+  static T covariance(const FloatInput<T>& a, const FloatInput<T>& b) {
+    const int64_t n = a.size();
+    const T mean_a = lanes_mean<T>(n, [&](int64_t i) { return a[i]; });
+    const T mean_b = lanes_mean<T>(n, [&](int64_t i) { return b[i]; });
+    return lanes_mean<T>(n, [&](int64_t i) { return (a[i] - mean_a) * (b[i] - mean_b); });
+  }
+};
+
+// Two-stage least squares: the fit of each column of X by Z stands in for the column.
+Result<void> run_iv(const KernelContext& context) {
+  if (is_table(context)) return float_kernel<CovarianceRatioKernel>(context);
+  const Matrix z = load_matrix(context.inputs[0]);
+  Matrix x = load_matrix(context.inputs[1]);
+  const Matrix instruments = design_with_intercept(z.rows, {&z});
+  for (int64_t j = 0; j < x.cols; ++j) {
+    std::vector<double> column;
+    for (int64_t s = 0; s < x.rows; ++s) column.push_back(x.at(s, j));
+    const auto fitted = predict(instruments, least_squares(instruments, column, 0));
+    for (int64_t s = 0; s < x.rows; ++s) x.at(s, j) = fitted[static_cast<size_t>(s)];
+  }
+  const auto beta =
+      least_squares(design_with_intercept(x.rows, {&x}), load_all<double>(context.inputs[2]), 0);
+  store_all(context.outputs[0], {beta.begin() + 1, beta.end()});
+  return {};
+}
+
+// dag_markov_factorization ------------------------------------------------------------------
+
+Result<Types> infer_dag(const InferContext& context) {
+  if (is_table(context)) {
+    QUERN_ASSIGN_OR_RETURN(const TensorType p, float_port(context, 0, 1));
+    return Types{{p.dtype, {}}};
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 0, 2));
+  QUERN_TRY(expect_integers(context, 1, {x.dims[1], x.dims[1]}));
+  return Types{{x.dtype, {}}};
+}
+
+struct ProductKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> p(context.inputs[0]);
+    FloatOutput<T> result(context.outputs[0]);
+    result[0] = lanes_product<T>(
+        p.size(), [&](int64_t i) { return strict_max(static_cast<T>(1e-12), p[i]); });
+    return {};
+  }
+};
+
+// log likelihood of a node given its parents: a regression with an intercept, variance / N.
+double node_likelihood(const Matrix& x, int64_t node, const std::vector<int64_t>& adjacency) {
+  Matrix parents(x.rows, 0);
+  std::vector<int64_t> columns;
+  for (int64_t j = 0; j < x.cols; ++j) {
+    if (adjacency[static_cast<size_t>(j * x.cols + node)] != 0) columns.push_back(j);
+  }
+  parents = Matrix(x.rows, static_cast<int64_t>(columns.size()));
+  std::vector<double> y;
+  for (int64_t s = 0; s < x.rows; ++s) {
+    y.push_back(x.at(s, node));
+    for (size_t j = 0; j < columns.size(); ++j) {
+      parents.at(s, static_cast<int64_t>(j)) = x.at(s, columns[j]);
+    }
+  }
+  const Matrix design = design_with_intercept(x.rows, {&parents});
+  const auto fitted = predict(design, least_squares(design, y, 0));
+  const double variance = lanes_mean<double>(x.rows, [&](int64_t s) {
+    const double rest = y[static_cast<size_t>(s)] - fitted[static_cast<size_t>(s)];
+    return rest * rest;
+  });
+  const double two_pi = 6.283185307179586476925;
+  return -0.5 * static_cast<double>(x.rows) * (strict_log(two_pi * variance) + 1);
+}
+
+Result<void> run_dag(const KernelContext& context) {
+  if (is_table(context)) return float_kernel<ProductKernel>(context);
+  const Matrix x = load_matrix(context.inputs[0]);
+  const std::vector<int64_t> adjacency = load_indices(context.inputs[1]);
+  QUERN_TRY(topological_order(x.cols, [&](int64_t i, int64_t j) {
+    return adjacency[static_cast<size_t>(i * x.cols + j)] != 0;
+  }));
+  double sum = 0;
+  for (int64_t node = 0; node < x.cols; ++node) sum = sum + node_likelihood(x, node, adjacency);
+  store_all(context.outputs[0], {sum});
+  return {};
+}
+
+}  // namespace
+
+void register_causal_regression_ops(OpRegistry& registry) {
+  registry.add({.id = "causal.backdoor_adjustment",
+                .doc =
+                    "Estimator: the coefficients of X in the regression of Y [N] on 1, X [N, a], "
+                    "Z [N, b] with a ridge of 1e-10. Table: ports p_y_given_xz [..., Z], p_z "
+                    "[Z]: their product summed over z.",
+                .inputs = {port("Y"), port("X"), optional_port("Z")},
+                .outputs = {port("effect")},
+                .attributes = {form_attribute()},
+                .infer = infer_backdoor,
+                .reference = run_backdoor});
+  registry.add({.id = "causal.cate",
+                .doc = "Estimator: X [N, d], T [N] (treated above 0.5), Y [N]: the difference of "
+                       "the two arms' regressions at each row of X, NaN where an arm is empty or "
+                       "does not determine its fit. Table: ports treated, control: a difference.",
+                .inputs = {port("X"), port("T"), optional_port("Y")},
+                .outputs = {port("cate")},
+                .attributes = {form_attribute()},
+                .infer = infer_cate,
+                .reference = run_cate});
+  registry.add({.id = "causal.iv_estimate",
+                .doc = "Estimator: two-stage least squares of Y [N] on X [N] or [N, a] with the "
+                       "instruments Z [N, b], intercepts in both. Table: Cov(Z, Y) / Cov(Z, X), 0 "
+                       "where |Cov(Z, X)| < 1e-12.",
+                .inputs = {port("Z"), port("X"), port("Y")},
+                .outputs = {port("beta")},
+                .attributes = {form_attribute()},
+                .infer = infer_iv,
+                .reference = run_iv});
+  registry.add({.id = "causal.dag_markov_factorization",
+                .doc = "Estimator: the log likelihood of X [N, V] with each node regressed on its "
+                       "parents, adj [V, V] (source, target), variance / N; a cycle is an error. "
+                       "Table: port p: the product of max(1e-12, p).",
+                .inputs = {port("X"), optional_port("adj")},
+                .outputs = {port("logp")},
+                .attributes = {form_attribute()},
+                .infer = infer_dag,
+                .reference = run_dag});
+}
+
+}  // namespace quern

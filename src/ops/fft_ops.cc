@@ -1,0 +1,139 @@
+// Fourier transforms of one axis.
+#include <bit>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/math/strict_math.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+
+namespace quern {
+namespace {
+
+using Types = std::vector<TensorType>;
+
+template <class T>
+struct Complex {
+  T re = 0, im = 0;
+};
+template <class T>
+Complex<T> operator+(Complex<T> a, Complex<T> b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class T>
+Complex<T> operator-(Complex<T> a, Complex<T> b) {
+  return {a.re - b.re, a.im - b.im};
+}
+// Four products and two sums, each rounded.
+template <class T>
+Complex<T> operator*(Complex<T> a, Complex<T> b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+// exp(sign * 2 pi i k / n) for k below n, in f64, then rounded.
+template <class T>
+std::vector<Complex<T>> twiddles(int64_t n, int sign) {
+  std::vector<Complex<T>> table(static_cast<size_t>(n));
+  const double step = sign * 6.283185307179586476925 / static_cast<double>(n);
+  for (int64_t k = 0; k < n; ++k) {
+    const double angle = step * static_cast<double>(k);
+    table[static_cast<size_t>(k)] = {static_cast<T>(strict_cos(angle)),
+                                     static_cast<T>(strict_sin(angle))};
+  }
+  return table;
+}
+
+// Radix 2, in place: bit-reversed order, then butterflies of 2, 4, 8, ... elements.
+template <class T>
+void transform_radix2(std::vector<Complex<T>>& x, const std::vector<Complex<T>>& w) {
+  const size_t n = x.size();
+  for (size_t i = 1, j = 0; i < n; ++i) {
+    size_t bit = n >> 1;
+    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i < j) std::swap(x[i], x[j]);
+  }
+  for (size_t half = 1; half < n; half *= 2) {
+    for (size_t start = 0; start < n; start += 2 * half) {
+      for (size_t k = 0; k < half; ++k) {
+        const Complex<T> even = x[start + k];
+        const Complex<T> odd = w[k * (n / (2 * half))] * x[start + half + k];
+        x[start + k] = even + odd;
+        x[start + half + k] = even - odd;
+      }
+    }
+  }
+}
+
+// The sum over j of x[j] w[j k mod n], j ascending from +0.
+template <class T>
+void transform_directly(std::vector<Complex<T>>& x, const std::vector<Complex<T>>& w) {
+  std::vector<Complex<T>> y(x.size());
+  for (size_t k = 0; k < x.size(); ++k) {
+    size_t index = 0;  // j k mod n
+    for (size_t j = 0; j < x.size(); ++j) {
+      y[k] = y[k] + x[j] * w[index];
+      index += k;
+      if (index >= x.size()) index -= x.size();
+    }
+  }
+  x = std::move(y);
+}
+
+template <class T, bool is_inverse>
+void transform(const TensorView& source, const TensorView& target) {
+  const int64_t n = source.shape[0];
+  const auto* values = source.as<const Complex<T>>();
+  std::vector<Complex<T>> x(values, values + n);
+  const auto w = twiddles<T>(n, is_inverse ? 1 : -1);
+  if (std::has_single_bit(x.size()))
+    transform_radix2(x, w);
+  else
+    transform_directly(x, w);
+  for (int64_t i = 0; i < n; ++i) {
+    Complex<T>& y = x[static_cast<size_t>(i)];
+    if (is_inverse) y = {y.re / static_cast<T>(n), y.im / static_cast<T>(n)};
+    target.as<Complex<T>>()[i] = y;
+  }
+}
+
+template <bool is_inverse>
+Result<void> run_fft(const KernelContext& context) {
+  if (context.inputs[0].dtype == DType::kComplex64) {
+    transform<float, is_inverse>(context.inputs[0], context.outputs[0]);
+  } else {
+    transform<double, is_inverse>(context.inputs[0], context.outputs[0]);
+  }
+  return {};
+}
+
+Result<Types> infer_fft(const InferContext& context) {
+  const TensorType& x = *context.inputs[0];
+  QUERN_TRY(type_rules::expect_dtype("x", x, {DType::kComplex64, DType::kComplex128}));
+  QUERN_TRY(type_rules::expect_rank("x", x, 1));
+  return Types{x};
+}
+
+}  // namespace
+
+void register_fft_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  const std::string order =
+      " Radix 2 where n is a power of two, else the direct sum; the roots of unity are computed in "
+      "f64 and rounded.";
+  registry.add({.id = "physics.fft1d",
+                .doc = "y[k] = sum of x[j] exp(-2 pi i j k / n)." + order,
+                .inputs = {port("x")},
+                .outputs = {port("y")},
+                .infer = infer_fft,
+                .reference = run_fft<false>});
+  registry.add({.id = "physics.ifft1d",
+                .doc = "y[k] = sum of x[j] exp(2 pi i j k / n), divided by n." + order,
+                .inputs = {port("x")},
+                .outputs = {port("y")},
+                .infer = infer_fft,
+                .reference = run_fft<true>});
+}
+
+}  // namespace quern

@@ -1,0 +1,97 @@
+// Dense linear algebra in double.
+#include "ops/linear_algebra.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ops/blocked.h"
+#include "ops/float_rows.h"
+
+namespace quern {
+
+Matrix load_matrix(const TensorView& view) {
+  const int64_t rows = view.shape[0];
+  Matrix matrix(rows, view.shape.rank() == 1 ? 1 : view.shape[1]);
+  matrix.values = load_all<double>(view);
+  return matrix;
+}
+
+int64_t cholesky(const Matrix& a, Matrix& l) {
+  const int64_t n = a.rows;
+  l = Matrix(n, n);
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = j; i < n; ++i) {
+      double rest = a.at(i, j);
+      for (int64_t k = 0; k < j; ++k) rest = rest - l.at(i, k) * l.at(j, k);
+      if (i > j) {
+        l.at(i, j) = rest / l.at(j, j);
+      } else if (rest > 0) {
+        l.at(j, j) = std::sqrt(rest);
+      } else {
+        return j;
+      }
+    }
+  }
+  return -1;
+}
+
+std::vector<double> solve_cholesky(const Matrix& l, std::vector<double> b) {
+  const int64_t n = l.rows;
+  double* x = b.data();
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t k = 0; k < i; ++k) x[i] = x[i] - l.at(i, k) * x[k];
+    x[i] = x[i] / l.at(i, i);
+  }
+  for (int64_t i = n - 1; i >= 0; --i) {
+    for (int64_t k = i + 1; k < n; ++k) x[i] = x[i] - l.at(k, i) * x[k];
+    x[i] = x[i] / l.at(i, i);
+  }
+  return b;
+}
+
+std::vector<double> least_squares(const Matrix& design, const std::vector<double>& y,
+                                  double ridge) {
+  const int64_t n = design.cols;
+  Matrix normal(n, n), factor;
+  std::vector<double> right(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      normal.at(i, j) = blocked_sum<double>(
+          design.rows, [&](int64_t s) { return design.at(s, i) * design.at(s, j); });
+    }
+    normal.at(i, i) = normal.at(i, i) + ridge;
+    right[static_cast<size_t>(i)] = blocked_sum<double>(
+        design.rows, [&](int64_t s) { return design.at(s, i) * y[static_cast<size_t>(s)]; });
+  }
+  if (cholesky(normal, factor) >= 0) {
+    return std::vector<double>(right.size(), std::numeric_limits<double>::quiet_NaN());
+  }
+  return solve_cholesky(factor, std::move(right));
+}
+
+Matrix design_with_intercept(int64_t samples, const std::vector<const Matrix*>& parts) {
+  int64_t columns = 1;
+  for (const Matrix* part : parts) columns += part->cols;
+  Matrix design(samples, columns);
+  for (int64_t s = 0; s < samples; ++s) {
+    int64_t column = 0;
+    design.at(s, column++) = 1;
+    for (const Matrix* part : parts) {
+      for (int64_t j = 0; j < part->cols; ++j) design.at(s, column++) = part->at(s, j);
+    }
+  }
+  return design;
+}
+
+std::vector<double> predict(const Matrix& design, const std::vector<double>& coefficients) {
+  std::vector<double> fitted;
+  for (int64_t s = 0; s < design.rows; ++s) {
+    fitted.push_back(blocked_sum<double>(design.cols, [&](int64_t j) {
+      return design.at(s, j) * coefficients[static_cast<size_t>(j)];
+    }));
+  }
+  return fitted;
+}
+
+}  // namespace quern

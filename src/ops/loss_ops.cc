@@ -1,0 +1,136 @@
+// Losses over all elements, and the gradient of the mean squared error.
+#include <cmath>
+#include <vector>
+
+#include "ops/elementwise.h"
+#include "ops/lanes.h"
+#include "ops/math/strict_math.h"
+#include "ops/max_min.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using Types = std::vector<TensorType>;
+
+Result<Types> infer_loss(const InferContext& context) {
+  QUERN_TRY(infer_same_floats(context));
+  return Types{{context.inputs[0]->dtype, {}}};
+}
+
+Result<Types> infer_huber(const InferContext& context) {
+  const double delta = context.attributes.number("delta");
+  if (delta > 0) return infer_loss(context);
+  return fail::invalid("Attribute 'delta' is {}; it must be above 0.", delta);
+}
+
+// Terms of one element --------------------------------------------------------------------------
+
+struct SquaredError {
+  template <class T>
+  T operator()(T pred, T target) const {
+    const T d = pred - target;
+    return d * d;
+  }
+};
+struct AbsoluteError {
+  template <class T>
+  T operator()(T pred, T target) const {
+    return std::abs(pred - target);
+  }
+};
+struct Huber {
+  double delta;
+  explicit Huber(const Attributes& attributes) : delta(attributes.number("delta")) {}
+  template <class T>
+  T operator()(T pred, T target) const {
+    const T limit = static_cast<T>(delta), half = static_cast<T>(delta / 2);
+    const T size = std::abs(pred - target);
+    return size > limit ? limit * (size - half) : (T(0.5) * size) * size;
+  }
+};
+struct BinaryCrossEntropy {
+  template <class T>
+  T operator()(T pred, T target) const {
+    const T low = static_cast<T>(1e-7), high = static_cast<T>(1 - 1e-7);
+    const T p = strict_min(strict_max(pred, low), high);
+    return -(target * strict_log(p) + (T(1) - target) * strict_log(T(1) - p));
+  }
+};
+struct KlDivergence {
+  template <class T>
+  T operator()(T target, T pred) const {
+    const T floor = static_cast<T>(1e-12);
+    return target * strict_log(strict_max(target, floor) / strict_max(pred, floor));
+  }
+};
+
+template <class Term>
+struct LossKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const Term term = make_formula<Term>(context.attributes);
+    const FloatInput<T> a(context.inputs[0]), b(context.inputs[1]);
+    FloatOutput<T> loss(context.outputs[0]);
+    loss[0] = lanes_mean<T>(a.size(), [&](int64_t i) { return term(a[i], b[i]); });
+    return {};
+  }
+};
+
+struct MseGradKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> pred(context.inputs[0]), target(context.inputs[1]);
+    FloatOutput<T> grads(context.outputs[0]);
+    const T scale = static_cast<T>(2.0 / static_cast<double>(grads.size()));
+    for (int64_t i = 0; i < grads.size(); ++i) grads[i] = (pred[i] - target[i]) * scale;
+    return {};
+  }
+};
+
+OpDef loss_op(std::string id, std::string doc, OpDef::Kernel kernel,
+              std::vector<AttributeDef> attributes = {}, OpDef::Infer infer = infer_loss) {
+  return {.id = std::move(id),
+          .doc = std::move(doc) + " The mean is a lanes(32) sum divided by the count.",
+          .inputs = {port("pred"), port("target")},
+          .outputs = {port("loss")},
+          .attributes = std::move(attributes),
+          .infer = infer,
+          .reference = kernel};
+}
+
+}  // namespace
+
+void register_loss_ops(OpRegistry& registry) {
+  registry.add(loss_op("train.loss.mse", "The mean of (pred - target)^2.",
+                       float_kernel<LossKernel<SquaredError>>));
+  registry.add(loss_op("losses.mae", "The mean of |pred - target|.",
+                       float_kernel<LossKernel<AbsoluteError>>));
+  registry.add(loss_op(
+      "losses.huber", "The mean of d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2).",
+      float_kernel<LossKernel<Huber>>,
+      {number("delta", 1.0, "Where the loss becomes linear, above 0.")}, infer_huber));
+  registry.add(loss_op("losses.binary_cross_entropy",
+                       "The mean of -(t log p + (1 - t) log(1 - p)), p = pred clamped to [1e-7, "
+                       "1 - 1e-7].",
+                       float_kernel<LossKernel<BinaryCrossEntropy>>));
+  OpDef kl = loss_op("losses.kl_divergence",
+                     "The mean over elements of t log(max(t, 1e-12) / max(p, 1e-12)); the target "
+                     "comes first.",
+                     float_kernel<LossKernel<KlDivergence>>);
+  kl.inputs = {port("target"), port("pred")};
+  registry.add(std::move(kl));
+
+  const OpDef mse_grad = {.id = "train.loss.mse_grad",
+                          .doc = "(pred - target) * (2 / n), n all elements.",
+                          .inputs = {port("pred"), port("target")},
+                          .outputs = {port("grads")},
+                          .infer = infer_same_floats,
+                          .reference = float_kernel<MseGradKernel>,
+                          .in_place_input = 0};
+  registry.add(alias_of(mse_grad, "train.grad.mse"));
+  registry.add(mse_grad);
+}
+
+}  // namespace quern

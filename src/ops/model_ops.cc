@@ -1,0 +1,84 @@
+// Operations of manifests on whole models: graft an activation, freeze parameters.
+#include <cstring>
+#include <vector>
+
+#include "ops/elementwise.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using Types = std::vector<TensorType>;
+
+Result<Types> infer_graft(const InferContext& context) {
+  const TensorType& source = *context.inputs[2];
+  QUERN_TRY(type_rules::expect_float("source", source));
+  if (context.inputs[1] != nullptr) {
+    QUERN_TRY(type_rules::expect_same_type(context, 1, source, "source"));
+  } else if (context.attributes.text("mode") == "read_write") {
+    return fail::invalid("The mode read_write needs the port 'injection'.");
+  }
+  return Types{source};
+}
+
+struct GraftKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> source(context.inputs[2]), injection(context.inputs[1]);
+    FloatOutput<T> y(context.outputs[0]);
+    const bool is_written = context.attributes.text("mode") == "read_write";
+    for (int64_t i = 0; i < y.size(); ++i) {
+      y[i] = is_written ? source[i] + injection[i] : source[i];
+    }
+    return {};
+  }
+};
+
+Result<void> run_graft(const KernelContext& context) {
+  return with_compute_type(context.outputs[0].dtype,
+                           [&]<class T>(T) { return GraftKernel::run<T>(context); });
+}
+
+Result<Types> infer_freeze(const InferContext& context) {
+  QUERN_TRY(type_rules::expect_whole_elements("trigger", *context.inputs[0]));
+  return Types{*context.inputs[0]};
+}
+
+Result<void> run_freeze(const KernelContext& context) {
+  const TensorView& x = context.inputs[0];
+  const int64_t size_bytes = x.shape.num_elements() * dtype_info(x.dtype).block_bytes;
+  if (size_bytes > 0) {
+    std::memcpy(context.outputs[0].data, x.data, static_cast<size_t>(size_bytes));
+  }
+  return {};
+}
+
+}  // namespace
+
+void register_model_ops(OpRegistry& registry) {
+  registry.add({.id = "model.graft",
+                .doc = "The activation of another model: source, or source + injection in the mode "
+                       "read_write. The trigger only orders the node.",
+                .inputs = {port("trigger"), optional_port("injection"), port("source")},
+                .outputs = {port("activation")},
+                .attributes = {text("source", "", "Name of the model, for manifests."),
+                               text("at", "", "Name of the activation in it."),
+                               text("mode", "read", "Whether the injection is added.",
+                                    {"read", "read_write"})},
+                .infer = infer_graft,
+                .reference = run_graft});
+  registry.add({.id = "model.freeze",
+                .doc = "Marks parameters whose names match 'pattern' but not 'except' (globs) as "
+                       "frozen or trainable; the trigger passes through.",
+                .inputs = {port("trigger")},
+                .outputs = {port("out")},
+                .attributes = {text("source", "", "Name of the model, for manifests."),
+                               text("pattern", "*", "Glob over parameter names."),
+                               text("except", "", "Glob of names to leave out."),
+                               flag("frozen", true, "False: trainable again.")},
+                .infer = infer_freeze,
+                .reference = run_freeze});
+}
+
+}  // namespace quern

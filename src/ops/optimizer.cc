@@ -1,0 +1,48 @@
+// What optimisers share.
+#include "ops/optimizer.h"
+
+#include "ops/type_rules.h"
+
+namespace quern {
+namespace {
+
+Result<std::vector<TensorType>> infer_optimizer(const InferContext& context) {
+  const TensorType& params = *context.inputs[0];
+  QUERN_TRY(type_rules::expect_float("params", params));
+  QUERN_TRY(type_rules::expect_same_type(context, 1, params, "params"));
+  const TensorType state{params.dtype == DType::kF64 ? DType::kF64 : DType::kF32, params.dims};
+  const TensorType step{DType::kI64, {}};
+  std::vector<TensorType> outputs = {params};
+  for (size_t port = 2; port + 1 < context.inputs.size(); ++port) outputs.push_back(state);
+  outputs.push_back(step);
+  for (size_t port = 2; port < context.inputs.size(); ++port) {
+    if (context.inputs[port] == nullptr) continue;
+    QUERN_TRY(type_rules::expect_same_type(context, port, outputs[port - 1], "its output"));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+OpDef optimizer_op(std::string name, std::string doc, const std::vector<std::string>& states,
+                   std::vector<AttributeDef> attributes, OpDef::Kernel kernel) {
+  using namespace op_parts;
+  OpDef op = {.id = "train.optimizer." + std::move(name),
+              .doc = std::move(doc) +
+                     " g is the gradient, p the parameter, t the step from 1; absent states are 0.",
+              .inputs = {port("params"), port("grads")},
+              .outputs = {port("params_out")},
+              .attributes = std::move(attributes),
+              .infer = infer_optimizer,
+              .reference = kernel,
+              .in_place_input = 0};
+  for (const std::string& state : states) {
+    op.inputs.push_back(optional_port(state));
+    op.outputs.push_back(port(state + "_out"));
+  }
+  op.inputs.push_back(optional_port("step"));
+  op.outputs.push_back(port("step_out"));
+  return op;
+}
+
+}  // namespace quern

@@ -1,0 +1,56 @@
+// Rotation of adjacent pairs by angles whose cosines and sines are given.
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/elementwise.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using namespace type_rules;
+
+Result<std::vector<TensorType>> infer_rope_pairs(const InferContext& context) {
+  const TensorType& x = *context.inputs[0];
+  const int64_t half_dim = context.attributes.integer("half_dim");
+  QUERN_TRY(expect_float("x", x));
+  QUERN_TRY(expect_rank("x", x, 2));
+  if (half_dim < 1 || x.dims[1] != Dim::constant(half_dim * 2)) {
+    return fail::invalid("Port 'x' has type {}; its last extent must be twice half_dim, {}.",
+                         x.to_string(), half_dim);
+  }
+  const TensorType angles{x.dtype, {x.dims[0], Dim::constant(half_dim)}};
+  QUERN_TRY(expect_same_type(context, 1, angles, "the pairs of x"));
+  QUERN_TRY(expect_same_type(context, 2, angles, "the pairs of x"));
+  return std::vector<TensorType>{x};
+}
+
+struct RopePairsKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    const FloatInput<T> x(context.inputs[0]), cos(context.inputs[1]), sin(context.inputs[2]);
+    FloatOutput<T> y(context.outputs[0]);
+    for (int64_t i = 0; i < cos.size(); ++i) {
+      const T x0 = x[2 * i], x1 = x[2 * i + 1];
+      y[2 * i] = x0 * cos[i] - x1 * sin[i];
+      y[2 * i + 1] = x0 * sin[i] + x1 * cos[i];
+    }
+    return {};
+  }
+};
+
+}  // namespace
+
+void register_rope_pairs_ops(OpRegistry& registry) {
+  using namespace op_parts;
+  registry.add({.id = "rope.rope_pairs",
+                .doc = "Pairs (2i, 2i + 1) of x [T, D] rotated: (x0 c - x1 s, x0 s + x1 c), each "
+                       "product and sum rounded; c and s come from cos and sin [T, D / 2].",
+                .inputs = {port("x"), port("cos"), port("sin")},
+                .outputs = {port("y")},
+                .attributes = {integer("half_dim", kRequired, "D / 2.")},
+                .infer = infer_rope_pairs,
+                .reference = float_kernel<RopePairsKernel>});
+}
+
+}  // namespace quern

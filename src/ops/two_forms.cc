@@ -1,0 +1,45 @@
+// Operations with two published forms.
+#include "ops/two_forms.h"
+
+#include "base/fail.h"
+#include "ops/type_rules.h"
+
+namespace quern {
+namespace {
+
+Result<const TensorType*> present_port(const InferContext& context, size_t port) {
+  if (port < context.inputs.size() && context.inputs[port] != nullptr) return context.inputs[port];
+  return fail::invalid("Port '{}' must be given.", type_rules::port_name(context, port));
+}
+
+}  // namespace
+
+AttributeDef form_attribute() {
+  return op_parts::text("form", "estimator", "Samples or probability tables.",
+                        {"estimator", "table"});
+}
+
+Result<TensorType> float_port(const InferContext& context, size_t port, int rank) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType* type, present_port(context, port));
+  const std::string_view name = type_rules::port_name(context, port);
+  QUERN_TRY(type_rules::expect_float(name, *type));
+  if (rank >= 0) QUERN_TRY(type_rules::expect_rank(name, *type, rank));
+  return *type;
+}
+
+Result<void> expect_integers(const InferContext& context, size_t port, std::vector<Dim> dims) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType* type, present_port(context, port));
+  QUERN_TRY(
+      type_rules::expect_dtype(type_rules::port_name(context, port), *type,
+                               {DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU8}));
+  return expect_port(context, port, {type->dtype, std::move(dims)});
+}
+
+Result<void> expect_port(const InferContext& context, size_t port, const TensorType& wanted) {
+  QUERN_ASSIGN_OR_RETURN(const TensorType* type, present_port(context, port));
+  if (*type == wanted) return {};
+  return fail::invalid("Port '{}' has type {}; it must be {}.",
+                       type_rules::port_name(context, port), type->to_string(), wanted.to_string());
+}
+
+}  // namespace quern

@@ -1,0 +1,94 @@
+// Vector symbolic architecture: bind, bundle, permute, similarity.
+#include <cmath>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/elementwise.h"
+#include "ops/lanes.h"
+#include "ops/register_ops.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using Types = std::vector<TensorType>;
+
+Result<Types> infer_bundle(const InferContext& context) {
+  QUERN_TRY(type_rules::expect_rank("a", *context.inputs[0], 1));
+  return infer_same_floats(context);
+}
+
+struct BundleKernel {
+  template <class T>
+  static Result<void> run(const KernelContext& context) {
+    FloatOutput<T> sum(context.outputs[0]);
+    std::fill_n(sum.data(), sum.size(), T(0));
+    for (const TensorView& input : context.inputs) {
+      const FloatInput<T> x(input);
+      for (int64_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] + x[i];
+    }
+    if (!context.attributes.flag("normalize")) return {};
+    const T norm = std::sqrt(lanes_sum<T>(sum.size(), [&](int64_t i) { return sum[i] * sum[i]; }));
+    for (int64_t i = 0; norm != 0 && i < sum.size(); ++i) sum[i] = sum[i] / norm;
+    return {};
+  }
+};
+
+Result<Types> infer_permute(const InferContext& context) {
+  QUERN_TRY(type_rules::expect_rank_at_least("a", *context.inputs[0], 1));
+  return infer_same_floats(context);
+}
+
+// p[i] = a[(i + shift) mod n] in each row.
+Result<void> rotate_rows(const KernelContext& context, bool is_inverse) {
+  const TensorView& a = context.inputs[0];
+  const int64_t n = a.shape.last();
+  if (a.shape.num_elements() == 0) return {};
+  const int64_t k = context.attributes.integer("k") % n;
+  const int64_t shift = ((is_inverse ? -k : k) + n) % n;
+  const int64_t size = dtype_info(a.dtype).block_bytes;
+  for (int64_t row = 0; row < a.shape.num_rows(); ++row) {
+    const std::byte* source = a.data + row * n * size;
+    std::rotate_copy(source, source + shift * size, source + n * size,
+                     context.outputs[0].data + row * n * size);
+  }
+  return {};
+}
+Result<void> run_permute(const KernelContext& context) {
+  return rotate_rows(context, false);
+}
+Result<void> run_inverse_permute(const KernelContext& context) {
+  return rotate_rows(context, true);
+}
+
+OpDef permute_op(std::string id, std::string doc, OpDef::Kernel kernel) {
+  return {.id = std::move(id),
+          .doc = std::move(doc),
+          .inputs = {port("a")},
+          .outputs = {port("p")},
+          .attributes = {integer("k", 1, "Places; any integer, modulo the extent.")},
+          .infer = infer_permute,
+          .reference = kernel};
+}
+
+}  // namespace
+
+void register_vsa_ops(OpRegistry& registry) {
+  registry.add(
+      {.id = "vsa.bundle",
+       .doc = "The sum of the vectors in port order from +0; normalised, each element "
+              "divided by sqrt(lanes(32) sum of squares) unless that is 0.",
+       .inputs = {variadic_port("a")},
+       .outputs = {port("bundled")},
+       .attributes = {text("form", "estimator", "Both forms are this sum.", {"estimator", "table"}),
+                      flag("normalize", true, "Divide by the length.")},
+       .infer = infer_bundle,
+       .reference = float_kernel<BundleKernel>});
+  registry.add(permute_op("vsa.permute", "Each row rotated left by k places.", run_permute));
+  registry.add(permute_op("vsa.inverse_permute", "Each row rotated right by k places.",
+                          run_inverse_permute));
+  registry.add(alias_of(*registry.find("math.mul"), "vsa.bind", {"a", "b"}, {"bound"}));
+  registry.add(alias_of(*registry.find("dot.dot"), "vsa.similarity", {}, {"sim"}));
+}
+
+}  // namespace quern
