@@ -160,7 +160,10 @@ TEST(OpTable, EveryOperationIsServedOnRandomInputsWithTheBitsOfTheReference) {
         ++runs;
       }
     }
-    if (runs == 0) never_ran.insert(op->id);
+    // An operation without a kernel of its own runs the reference kernel, whose cases are the suite
+    // op_cases; the signatures here must reach every kernel of this backend.
+    const bool has_own_kernel = entry->kind == Support::Kind::kDirect;
+    if (runs == 0 && has_own_kernel) never_ran.insert(op->id);
   }
   EXPECT_TRUE(never_ran.empty()) << "no inputs for "
                                  << fmt::format("{}", fmt::join(never_ran, ", "));
