@@ -33,6 +33,7 @@ void GrammarAutomaton::clear() {
   frames_.assign(1, {kAcceptPc, kBottom});
   frame_index_.clear();
   state_index_.clear();
+  loop_bytes_.clear();
   for (const State fixed : {kDead, kTooLarge}) {
     infos_.emplace_back();
     next_.resize(next_.size() + program_->byte_of_class.size(), fixed);
@@ -152,6 +153,16 @@ GrammarAutomaton::State GrammarAutomaton::add_state(std::vector<Thread> threads)
   next_.resize(next_.size() + program_->byte_of_class.size(), -1);
   state_index_.emplace(hash, state);
   return state;
+}
+
+const std::bitset<256>& GrammarAutomaton::loop_bytes(State state) {
+  const auto [found, is_new] = loop_bytes_.try_emplace(state);
+  if (is_new) {
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+      found->second[byte] = step(state, static_cast<uint8_t>(byte)) == state;
+    }
+  }
+  return found->second;
 }
 
 bool GrammarAutomaton::is_filling() const {

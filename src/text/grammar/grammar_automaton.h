@@ -1,6 +1,7 @@
 // The states that a text can bring a grammar to, found and remembered step by step.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -46,6 +47,9 @@ class GrammarAutomaton {
   bool can_end(State state) const { return infos_[static_cast<size_t>(state)].can_end; }
   bool must_end(State state) const { return infos_[static_cast<size_t>(state)].must_end; }
 
+  // The bytes that lead from the state back to itself. The reference holds until the next call.
+  const std::bitset<256>& loop_bytes(State state);
+
   size_t num_states() const { return infos_.size(); }
   // Whether half of a limit is used.
   bool is_filling() const;
@@ -86,6 +90,7 @@ class GrammarAutomaton {
   State start_ = kDead;
   std::vector<State> next_;  // [state, byte class]; -1: not known yet
   std::vector<StateInfo> infos_;
+  std::unordered_map<State, std::bitset<256>> loop_bytes_;
   std::vector<Thread> threads_;
   std::vector<Frame> frames_;  // 0: the bottom
   std::unordered_map<uint64_t, uint32_t> frame_index_;

@@ -30,19 +30,26 @@ void TokenConstraint::forget_if_filling() {
 
 // False when a limit of the automaton was reached.
 bool TokenConstraint::walk_trie(TokenMask& mask) {
-  const auto nodes = trie_->nodes();
+  const TokenTrie& trie = *trie_;
   path_[0] = state_;
-  for (size_t i = 0; i < nodes.size();) {
-    const TokenTrie::Node& node = nodes[i];
-    const State next = automaton_.step(path_[node.depth - 1], node.byte);
-    if (next <= GrammarAutomaton::kTooLarge) {
-      if (next == GrammarAutomaton::kTooLarge) return false;
+  for (size_t i = 0; i < trie.size();) {
+    const TokenTrie::Node& node = trie.node(i);
+    const State parent = path_[node.depth - 1];
+    const State next = automaton_.step(parent, node.byte);
+    if (next == GrammarAutomaton::kTooLarge) return false;
+    size_t last = i + 1;
+    if (next == GrammarAutomaton::kDead) {
       i = node.end;
       continue;
     }
+    // Inside a string most subtrees stay in its state: then no steps are needed below.
+    if (next == parent && node.bytes_below != TokenTrie::kNone &&
+        (trie.bytes_below(node.bytes_below) & ~automaton_.loop_bytes(next)).none()) {
+      last = node.end;
+    }
+    for (const int32_t token : trie.tokens(i, last)) mask.set(token);
     path_[node.depth] = next;
-    for (int32_t t = node.token; t != kNoToken; t = trie_->next_equal(t)) mask.set(t);
-    ++i;
+    i = last;
   }
   return true;
 }

@@ -8,6 +8,8 @@
 namespace quern {
 namespace {
 
+constexpr size_t kManyNodes = 8;  // below it, a set of bytes costs more than the steps it saves
+
 std::vector<int32_t> sorted_text_tokens(const Tokenizer& tokenizer) {
   std::vector<int32_t> tokens;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -26,37 +28,54 @@ std::vector<int32_t> sorted_text_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
-TokenTrie::TokenTrie(const Tokenizer& tokenizer)
-    : tokenizer_(&tokenizer), next_equal_(static_cast<size_t>(tokenizer.vocab_size()), kNoToken) {
+TokenTrie::TokenTrie(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {
   std::vector<uint32_t> path;  // nodes from the root's child to the last token
   for (const int32_t token : sorted_text_tokens(tokenizer)) {
-    add(token, tokenizer.token_bytes(token), path);
+    add(tokenizer.token_bytes(token), path);
+    tokens_.push_back(token);
   }
   for (const uint32_t node : path) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
+  collect_bytes_below();
+  nodes_.emplace_back().first_token = static_cast<uint32_t>(tokens_.size());
 }
 
-void TokenTrie::add(int32_t token, std::string_view bytes, std::vector<uint32_t>& path) {
+// `bytes` sort behind those of all tokens so far, or equal the last.
+void TokenTrie::add(std::string_view bytes, std::vector<uint32_t>& path) {
   size_t common = 0;
   while (common < std::min(path.size(), bytes.size()) &&
          nodes_[path[common]].byte == static_cast<uint8_t>(bytes[common])) {
     ++common;
   }
-  if (common == bytes.size()) {  // the same bytes as the token before
-    int32_t& next = next_equal_[static_cast<size_t>(nodes_[path.back()].token)];
-    next_equal_[static_cast<size_t>(token)] = next;
-    next = token;
-    return;
-  }
+  if (common == bytes.size()) return;  // the same token again, at the node that is last
   for (size_t i = common; i < path.size(); ++i) {
     nodes_[path[i]].end = static_cast<uint32_t>(nodes_.size());
   }
   path.resize(common);
   for (size_t i = common; i < bytes.size(); ++i) {
     path.push_back(static_cast<uint32_t>(nodes_.size()));
-    nodes_.push_back({0, kNoToken, static_cast<uint16_t>(i + 1), static_cast<uint8_t>(bytes[i])});
+    Node& node = nodes_.emplace_back();
+    node.first_token = static_cast<uint32_t>(tokens_.size());
+    node.depth = static_cast<uint16_t>(i + 1);
+    node.byte = static_cast<uint8_t>(bytes[i]);
   }
-  nodes_.back().token = token;
   max_depth_ = std::max(max_depth_, bytes.size());
+}
+
+// From the last node to the first, so that every node comes after all that are below it.
+void TokenTrie::collect_bytes_below() {
+  // Per depth: bytes of the nodes from there down, in the subtree that is being closed.
+  std::vector<std::bitset<256>> below(max_depth_ + 2);
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    Node& node = nodes_[i];
+    const size_t depth = node.depth;
+    if (node.end - i > kManyNodes) {
+      node.bytes_below = static_cast<uint32_t>(bytes_below_.size());
+      bytes_below_.push_back(below[depth + 1]);
+    }
+    below[depth] |= below[depth + 1];
+    below[depth].set(node.byte);
+    below[depth + 1].reset();
+  }
 }
 
 }  // namespace quern

@@ -2,6 +2,7 @@
 // begins.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,29 +17,38 @@ namespace quern {
 // without bytes, none over 65,535 bytes.
 class TokenTrie {
  public:
-  // Nodes in depth-first order, by rising byte; `end` is the first node that is not below.
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  // Nodes in depth-first order, by rising byte; the root is left out.
   struct Node {
-    uint32_t end = 0;
-    int32_t token = kNoToken;  // the first one that ends here; more in next_equal()
-    uint16_t depth = 0;        // of the root's children: 1
+    uint32_t end = 0;              // the first node that is not below
+    uint32_t first_token = 0;      // tokens that end at earlier nodes
+    uint32_t bytes_below = kNone;  // index for bytes_below(), of nodes with many below
+    uint16_t depth = 0;            // of the root's children: 1
     uint8_t byte = 0;
   };
 
   explicit TokenTrie(const Tokenizer& tokenizer);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
-  // Without the root.
-  std::span<const Node> nodes() const { return nodes_; }
-  // The next token with the same bytes, or kNoToken.
-  int32_t next_equal(int32_t token) const { return next_equal_[static_cast<size_t>(token)]; }
+  size_t size() const { return nodes_.size() - 1; }
+  const Node& node(size_t i) const { return nodes_[i]; }
+  // The tokens that end at nodes first .. last - 1.
+  std::span<const int32_t> tokens(size_t first, size_t last) const {
+    const uint32_t begin = nodes_[first].first_token;
+    return std::span(tokens_).subspan(begin, nodes_[last].first_token - begin);
+  }
+  // The bytes of all nodes below the node with this index.
+  const std::bitset<256>& bytes_below(uint32_t index) const { return bytes_below_[index]; }
   size_t max_depth() const { return max_depth_; }
 
  private:
-  void add(int32_t token, std::string_view bytes, std::vector<uint32_t>& path);
+  void add(std::string_view bytes, std::vector<uint32_t>& path);
+  void collect_bytes_below();
 
   const Tokenizer* tokenizer_;
-  std::vector<Node> nodes_;
-  std::vector<int32_t> next_equal_;
+  std::vector<Node> nodes_;  // and one more that ends the last token
+  std::vector<int32_t> tokens_;
+  std::vector<std::bitset<256>> bytes_below_;
   size_t max_depth_ = 0;
 };
 
