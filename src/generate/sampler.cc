@@ -1,6 +1,7 @@
 // The chain and the draw.
 #include "generate/sampler.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/fail.h"
@@ -56,6 +57,10 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
 
 void Sampler::accept(std::span<const int32_t> tokens) {
   history_.insert(history_.end(), tokens.begin(), tokens.end());
+  for (const int32_t token : tokens) {
+    lowest_seen_ = std::min(lowest_seen_, token);
+    highest_seen_ = std::max(highest_seen_, token);
+  }
 }
 
 Candidate Sampler::choose(const StageContext& context) {
@@ -72,6 +77,10 @@ Candidate Sampler::choose(const StageContext& context) {
 
 Result<int32_t> Sampler::sample(std::span<const float> logits, const TokenMask* allowed) {
   QUERN_TRY(check_logits(logits));
+  if (lowest_seen_ < 0 || static_cast<size_t>(highest_seen_) >= logits.size()) {
+    return fail::invalid("The history holds token {}; there are {} logits.",
+                         lowest_seen_ < 0 ? lowest_seen_ : highest_seen_, logits.size());
+  }
   candidates_.assign(logits, allowed);
   add_logit_bias(options_.logit_bias, candidates_);
   if (candidates_.is_empty()) {

@@ -31,7 +31,8 @@ class Sampler {
   void accept(std::span<const int32_t> tokens);
 
   // One of the tokens in the mask (null: all), which joins the history.
-  // Errors: kInvalidArgument for a NaN logit, no logits or an empty mask.
+  // Errors: kInvalidArgument for a NaN logit, no logits, a token of the history without one, or
+  // when nothing is left to choose from.
   Result<int32_t> sample(std::span<const float> logits, const TokenMask* allowed = nullptr);
 
   // Of the last sampled token; null unless the options ask for it.
@@ -43,6 +44,8 @@ class Sampler {
   SamplerOptions options_;
   std::vector<std::unique_ptr<SamplerStage>> stages_;
   std::vector<int32_t> history_;
+  int32_t lowest_seen_ = 0;  // of the history
+  int32_t highest_seen_ = 0;
   uint64_t num_sampled_ = 0;
   Candidates candidates_;
   std::optional<LogprobReport> logprobs_;

@@ -82,6 +82,16 @@ TEST(Sampler, MaskAndBiasDecideWhatIsLeft) {
             std::string::npos);
 }
 
+TEST(Sampler, HistoryOutsideTheLogitsIsAnError) {
+  for (const int32_t token : {-1, 5, std::numeric_limits<int32_t>::max()}) {
+    SamplerOptions options{.temperature = 0};
+    options.penalties.repeat = 2.0;
+    Sampler sampler(options);
+    sampler.accept({&token, 1});
+    EXPECT_FALSE(sampler.sample(kLogits)) << token;
+  }
+}
+
 TEST(Sampler, GreedyHeedsPenaltiesAndNotFilters) {
   SamplerOptions options{.temperature = 0, .top_k = 1};
   options.penalties.repeat = 4.0;
