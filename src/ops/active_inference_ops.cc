@@ -16,7 +16,7 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
-// p log(max(p, 1e-12)): 0 for p = 0.
+// log(max(p, 1e-12)), so that p log p is 0 for p = 0.
 template <class T>
 T floored_log(T p) {
   return strict_log(strict_max(p, static_cast<T>(1e-12)));
@@ -29,7 +29,7 @@ T kl_sum(const FloatInput<T>& p, const FloatInput<T>& q) {
                       [&](int64_t i) { return p[i] * (floored_log(p[i]) - floored_log(q[i])); });
 }
 
-// The type of two halves of a vector of even extent.
+// Half the extent of a vector, which must be even.
 Result<Dim> half_of(const TensorType& type) {
   if (const auto half = divide_dim(type.dims[0], 2)) return *half;
   return fail::invalid("A vector of means and logarithms has type {}; its extent must be even.",

@@ -201,12 +201,11 @@ struct ProductKernel {
 
 // log likelihood of a node given its parents: a regression with an intercept, variance / N.
 double node_likelihood(const Matrix& x, int64_t node, const std::vector<int64_t>& adjacency) {
-  Matrix parents(x.rows, 0);
   std::vector<int64_t> columns;
   for (int64_t j = 0; j < x.cols; ++j) {
     if (adjacency[static_cast<size_t>(j * x.cols + node)] != 0) columns.push_back(j);
   }
-  parents = Matrix(x.rows, static_cast<int64_t>(columns.size()));
+  Matrix parents(x.rows, static_cast<int64_t>(columns.size()));
   std::vector<double> y;
   for (int64_t s = 0; s < x.rows; ++s) {
     y.push_back(x.at(s, node));

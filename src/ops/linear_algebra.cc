@@ -50,6 +50,18 @@ std::vector<double> solve_cholesky(const Matrix& l, std::vector<double> b) {
   return b;
 }
 
+namespace {
+
+// A column that the others explain but for rounding: its pivot is 1e-13 of its square or less.
+bool is_nearly_singular(const Matrix& normal, const Matrix& factor) {
+  for (int64_t j = 0; j < factor.rows; ++j) {
+    if (factor.at(j, j) * factor.at(j, j) <= 1e-13 * normal.at(j, j)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<double> least_squares(const Matrix& design, const std::vector<double>& y,
                                   double ridge) {
   const int64_t n = design.cols;
@@ -64,7 +76,7 @@ std::vector<double> least_squares(const Matrix& design, const std::vector<double
     right[static_cast<size_t>(i)] = blocked_sum<double>(
         design.rows, [&](int64_t s) { return design.at(s, i) * y[static_cast<size_t>(s)]; });
   }
-  if (cholesky(normal, factor) >= 0) {
+  if (cholesky(normal, factor) >= 0 || (ridge == 0 && is_nearly_singular(normal, factor))) {
     return std::vector<double>(right.size(), std::numeric_limits<double>::quiet_NaN());
   }
   return solve_cholesky(factor, std::move(right));

@@ -32,7 +32,8 @@ int64_t cholesky(const Matrix& a, Matrix& l);
 std::vector<double> solve_cholesky(const Matrix& l, std::vector<double> b);
 
 // Least squares y = design * coefficients by the normal equations with `ridge` on their diagonal;
-// NaNs where they are singular. Sums over the samples are blocked(256).
+// NaNs where they are singular: a pivot not above 0, or without a ridge 1e-13 of its diagonal. Sums
+// over the samples are blocked(256).
 std::vector<double> least_squares(const Matrix& design, const std::vector<double>& y, double ridge);
 
 // A design matrix with a column of ones before the columns of the parts [samples, columns].

@@ -1,0 +1,75 @@
+// Sampling: frequencies, padding, temperatures, errors.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/op_runner.h"
+
+namespace quern::test {
+namespace {
+
+const Tensor& logits() {
+  static const Tensor tensor = f32(Shape{4}, {0, 1, 2, 3});
+  return tensor;
+}
+
+std::vector<Tensor> top_k(const Tensor& x, int64_t k, double temperature, int64_t seed) {
+  auto outputs = run_op("sampling.top_k_sample", {x},
+                        {{"top_k", k}, {"temperature", temperature}, {"seed", seed}});
+  EXPECT_TRUE(outputs) << outputs.error().message;
+  return outputs ? std::move(*outputs) : std::vector<Tensor>(3);
+}
+
+TEST(TopKSample, DrawsWithTheKeptProbabilities) {
+  int counts[4] = {};
+  double probability = 0;
+  for (int64_t seed = 0; seed < 2000; ++seed) {
+    const auto outputs = top_k(logits(), 2, 1.0, seed);
+    ++counts[values_of<int32_t>(outputs[0]).at(0)];
+    probability = values_of<float>(outputs[2]).at(0);
+  }
+  EXPECT_NEAR(probability, 1 / (1 + std::exp(-1.0)), 1e-6);
+  EXPECT_EQ(counts[0] + counts[1], 0);
+  EXPECT_NEAR(counts[3] / 2000.0, probability, 0.05);  // five standard deviations
+}
+
+TEST(TopKSample, TemperatureZeroIsGreedyAndPadsWithMinusOne) {
+  const auto outputs = top_k(logits(), 3, 0.0, 1);
+  EXPECT_EQ(values_of<int32_t>(outputs[0]), (std::vector<int32_t>{3}));
+  EXPECT_EQ(values_of<int32_t>(outputs[1]), (std::vector<int32_t>{3, -1, -1}));
+  EXPECT_EQ(values_of<float>(outputs[2]), (std::vector<float>{1, 0, 0}));
+}
+
+TEST(TopKSample, EqualLogitsKeepTheLowestIds) {
+  const auto outputs = top_k(f32(Shape{4}, {1, 2, 1, 1}), 3, 1.0, 1);
+  EXPECT_EQ(values_of<int32_t>(outputs[1]), (std::vector<int32_t>{1, 0, 2}));
+}
+
+TEST(TopPSample, KeepsTheTokenThatCrosses) {
+  const auto outputs = run_op("sampling.top_p_sample", {f32(Shape{4}, {0, 0, 0, 0})},
+                              {{"top_p", 0.5}, {"seed", int64_t{3}}});
+  ASSERT_TRUE(outputs);
+  EXPECT_EQ(values_of<int32_t>((*outputs)[1]), (std::vector<int32_t>{0, 1, -1, -1}));
+  EXPECT_EQ(values_of<float>((*outputs)[2]), (std::vector<float>{0.5, 0.5, 0, 0}));
+}
+
+TEST(Sampling, RefusesBadLogitsAndAttributes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto refused = [](std::vector<float> x, Attributes attributes) {
+    const auto n = static_cast<int64_t>(x.size());
+    return !run_op("sampling.top_k_sample", {f32(Shape{n}, x)}, std::move(attributes));
+  };
+  EXPECT_TRUE(refused({1, std::nanf("")}, {{"top_k", int64_t{1}}}));
+  EXPECT_TRUE(refused({1, inf}, {{"top_k", int64_t{1}}}));
+  EXPECT_TRUE(refused({-inf, -inf}, {{"top_k", int64_t{1}}}));
+  EXPECT_TRUE(refused({}, {{"top_k", int64_t{1}}}));
+  EXPECT_TRUE(refused({1, 2}, {{"top_k", int64_t{0}}}));
+  EXPECT_TRUE(refused({1, 2}, {{"top_k", int64_t{1}}, {"temperature", -1.0}}));
+  EXPECT_FALSE(run_op("sampling.top_p_sample", {logits()}, {{"top_p", 0.0}}));
+  EXPECT_FALSE(run_op("sampling.top_p_sample", {logits()}, {{"top_p", 1.5}}));
+  EXPECT_FALSE(run_op("sampling.greedy_sample", {f32(Shape{1, 2}, {1, 2})}));
+}
+
+}  // namespace
+}  // namespace quern::test
