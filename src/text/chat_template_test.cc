@@ -50,6 +50,29 @@ TEST(ChatTemplate, RealTemplatesRenderAsJinja2Does) {
   EXPECT_GE(num_cases, 25u);
 }
 
+// Conversations with tool calls, results, content in parts and thoughts.
+TEST(ChatTemplate, RealTemplatesRenderToolsAsJinja2Does) {
+  const std::string folder = std::string(QUERN_SUITES_DIR) + "/chat_templates/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const Json data =
+      Json::parse(read_text(std::string(QUERN_TEST_DATA_DIR) + "/jinja/conversations.json"));
+  EXPECT_GE(data["expected"].size(), 70u);
+  for (const auto& [name, expected] : data["expected"].items()) {
+    const size_t bar = name.find('|');
+    ChatInputs inputs;
+    inputs.extra = data["contexts"][name.substr(bar + 1)];
+    inputs.bos_token = "<s>";
+    inputs.eos_token = "</s>";
+    const auto text = render(read_text(folder + name.substr(0, bar)), inputs);
+    if (expected.is_object()) {
+      EXPECT_FALSE(text) << name << " gives " << *text;
+      continue;
+    }
+    ASSERT_TRUE(text) << name << ": " << text.error().message;
+    EXPECT_EQ(*text, expected.get<std::string>()) << name;
+  }
+}
+
 std::string smollm2_source() {
   return read_text(std::string(QUERN_TEST_DATA_DIR) + "/jinja/smollm2.jinja");
 }

@@ -44,7 +44,8 @@ struct MergeScratch {
 // called with `const Symbol&` and the pointer is used at once.
 template <class Find>
 void merge_symbols(MergeScratch& scratch, const Find& find) {
-  auto& [symbols, heap] = scratch;
+  std::vector<Symbol>& symbols = scratch.symbols;
+  std::vector<MergeScratch::Candidate>& heap = scratch.heap;
   const auto candidate = [&](int32_t left, int32_t right, auto&& use) {
     if (left < 0 || right < 0) return;
     const Symbol& a = symbols[static_cast<size_t>(left)];

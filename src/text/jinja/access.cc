@@ -113,7 +113,7 @@ Result<std::vector<Value>> Interpreter::items_of(const Value& value) {
       QUERN_TRY(heap_.reserve(value.text().size() * (sizeof(Value) + 2 * sizeof(std::string))));
       QUERN_TRY(heap_.spend(value.text().size() / 4));
       for (const std::string_view part : split_characters(value.text())) {
-        items.push_back(heap_.text(std::string(part), value.is_safe()));
+        items.push_back(heap_.text(std::string(part)));
       }
       return items;
     default:

@@ -139,6 +139,27 @@ std::string to_lower(std::string_view text) {
   return map_case(text, [](uint32_t) { return Case::kLower; });
 }
 
+std::string fold_case(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size();) {
+    const Utf8Step step = decode_utf8(text.substr(i));
+    // No character folds into more than three.
+    utf8proc_int32_t folded[8] = {};
+    int boundary = 0;
+    const auto size = step.status != Utf8Status::kValid
+                          ? 0
+                          : utf8proc_decompose_char(static_cast<utf8proc_int32_t>(step.code_point),
+                                                    folded, 8, UTF8PROC_CASEFOLD, &boundary);
+    for (utf8proc_ssize_t k = 0; k < size && k < 8; ++k) {
+      append_utf8(static_cast<uint32_t>(folded[k]), out);
+    }
+    if (size <= 0) out += text.substr(i, step.size);
+    i += step.size;
+  }
+  return out;
+}
+
 std::string capitalize(std::string_view text) {
   bool is_first = true;
   return map_case(text, [&](uint32_t) {

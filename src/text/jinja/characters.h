@@ -22,6 +22,8 @@ std::string to_upper(std::string_view text);
 std::string to_lower(std::string_view text);
 // The first character as a title, the rest in lower case.
 std::string capitalize(std::string_view text);
+// For comparisons without case: "ß" is "ss".
+std::string fold_case(std::string_view text);
 // Each run of letters capitalised, as str.title().
 std::string title(std::string_view text);
 

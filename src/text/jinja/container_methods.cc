@@ -123,7 +123,7 @@ enum class Part { kKeys, kValues, kItems };
 
 template <Part part>
 Result<Value> view(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The method", {}));
+  QUERN_TRY(arguments.bind("a method", {}));
   Heap& heap = interpreter.heap();
   QUERN_TRY(heap.reserve_items(6 * receiver.dict().size()));
   std::vector<Value> items;

@@ -47,7 +47,7 @@ Result<Value> dictsort(Interpreter& interpreter, const Value& value, const Argum
                            bound.truth(0, false)};
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> keys, sort_keys(interpreter, pairs, options));
   QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order,
-                         sorted_order(heap, keys, bound.truth(2, false)));
+                         sorted_order(heap, keys, {bound.truth(2, false)}));
   std::vector<Value> sorted;
   for (const size_t i : order) sorted.push_back(pairs[i]);
   return heap.list(std::move(sorted));

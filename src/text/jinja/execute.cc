@@ -151,6 +151,7 @@ Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& loop, Scope&
   const Value loop_value = heap_.object<LoopObject>(std::move(items));
   auto& state = static_cast<LoopObject&>(loop_value.object());
   Scope* inner = &heap_.scope(&scope);
+  bool has_completed = false;
   for (size_t i = 0; i < state.items().size(); ++i) {
     if (inner->is_captured()) inner = &heap_.scope(&scope);
     inner->clear();
@@ -159,9 +160,11 @@ Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& loop, Scope&
     QUERN_TRY(heap_.spend(1));
     QUERN_TRY(assign(loop.target, state.items()[i], *inner));
     QUERN_ASSIGN_OR_RETURN(const Flow flow, execute(loop.body, *inner, out));
+    has_completed |= flow == Flow::kNormal;
     if (flow == Flow::kBreak) break;
   }
-  return Flow::kNormal;
+  // As jinja2 has it, else also runs where each round ended with break or continue.
+  return has_completed ? Flow::kNormal : execute(loop.otherwise, heap_.scope(&scope), out);
 }
 
 Result<void> Interpreter::assign(const Target& target, const Value& value, Scope& scope) {

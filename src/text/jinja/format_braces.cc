@@ -182,7 +182,7 @@ class BraceFormatter {
 
 Result<Value> format_braces(Interpreter& interpreter, const Value& format,
                             const Arguments& arguments) {
-  QUERN_TRY(interpreter.heap().spend_scan(4 * format.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(format.text().size()));
   QUERN_TRY(interpreter.heap().reserve(format.text().size()));
   QUERN_ASSIGN_OR_RETURN(std::string text,
                          BraceFormatter(interpreter, format.text(), arguments).run());

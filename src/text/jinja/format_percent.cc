@@ -29,7 +29,9 @@ class PercentFormatter {
     }
     const size_t num_values = is_tuple_ ? value_.list().items.size() : 1;
     // A dict, and anything else that can be subscripted, need not be used.
-    if (num_taken_ < num_values && (is_tuple_ || !(value_.is_dict() || value_.is_list()))) {
+    const bool is_optional =
+        !is_tuple_ && (value_.is_dict() || value_.is_list() || value_.is_undefined());
+    if (num_taken_ < num_values && !is_optional) {
       return fail::invalid("A format does not use all its values");
     }
     return std::move(out_);

@@ -147,7 +147,7 @@ Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value
                          type_name(value));
   }
   QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(heap, value));
-  QUERN_TRY(heap.spend_scan(8 * text.size()));
+  QUERN_TRY(heap.spend_characters(text.size()));
   const std::string_view part = spec.precision < 0 ? text : first_characters(text, spec.precision);
   return align_text(spec, spec.align == 0 ? '<' : spec.align == '=' ? '>' : spec.align, part);
 }

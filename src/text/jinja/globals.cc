@@ -84,7 +84,7 @@ Result<Value> strftime_now(Interpreter& interpreter, const Arguments& arguments)
   Heap& heap = interpreter.heap();
   // The longest expansion of two characters, %c, is 24.
   QUERN_TRY(heap.reserve(12 * format.size()));
-  QUERN_TRY(heap.spend_scan(32 * format.size()));
+  QUERN_TRY(heap.spend_characters(4 * format.size()));
   QUERN_ASSIGN_OR_RETURN(std::string text, format_time(*interpreter.time(), format));
   return heap.text(std::move(text));
 }
@@ -96,7 +96,7 @@ class Joiner : public Object {
   std::string_view type_name() const override { return "joiner"; }
   bool is_callable() const override { return true; }
   Result<Value> call(Interpreter& interpreter, const Arguments& arguments) override {
-    QUERN_TRY(arguments.bind("A joiner", {}));
+    QUERN_TRY(arguments.bind("a joiner", {}));
     if (std::exchange(was_called_, true)) return separator_;
     return interpreter.heap().text("");
   }
@@ -131,7 +131,7 @@ class Cycler : public Object {
     std::string_view type_name() const override { return "method"; }
     bool is_callable() const override { return true; }
     Result<Value> call(Interpreter&, const Arguments& arguments) override {
-      QUERN_TRY(arguments.bind("The method", {}));
+      QUERN_TRY(arguments.bind("a method", {}));
       const Value current = cycler_.items_[cycler_.position_];
       cycler_.position_ = is_reset_ ? 0 : (cycler_.position_ + 1) % cycler_.items_.size();
       return is_reset_ ? Value::none() : current;

@@ -45,6 +45,8 @@ class Heap {
   // Errors: kResourceExhausted past the limits.
   Result<void> spend(size_t steps);
   Result<void> spend_scan(size_t bytes) { return spend(1 + bytes / kBytesPerStep); }
+  // For work that looks up the class of each character.
+  Result<void> spend_characters(size_t bytes) { return spend(1 + bytes / kBytesPerClassStep); }
   Result<void> reserve(size_t bytes) const;
   Result<void> reserve_items(size_t count) const;
 

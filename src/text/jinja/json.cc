@@ -116,7 +116,7 @@ class JsonWriter {
 
   Result<void> write_string(std::string_view text) {
     QUERN_TRY(heap_.reserve(out_.size() + 6 * text.size()));
-    QUERN_TRY(heap_.spend_scan(4 * text.size()));
+    QUERN_TRY(heap_.spend_characters(text.size()));
     out_ += '"';
     while (!text.empty()) {
       const Utf8Step step = decode_utf8(text);
@@ -182,7 +182,7 @@ class JsonWriter {
   Result<std::vector<size_t>> order_of(const Dict& dict) {
     std::vector<Value> keys;
     for (const Dict::Entry& entry : dict.entries()) keys.push_back(entry.key);
-    if (options_.sorts_keys) return sorted_order(heap_, keys, false);
+    if (options_.sorts_keys) return sorted_order(heap_, keys);
     std::vector<size_t> order(keys.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     return order;

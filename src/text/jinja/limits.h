@@ -16,6 +16,7 @@ struct Limits {
 };
 
 inline constexpr size_t kBytesPerStep = 128;
+inline constexpr size_t kBytesPerClassStep = 16;
 // Values that nest deeper cannot be printed, compared or converted.
 inline constexpr int kMaxValueDepth = 100;
 

@@ -25,7 +25,7 @@ Result<Value> int_filter(Interpreter& interpreter, const Value& value, const Arg
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("int", {"default", "base"}));
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
   QUERN_ASSIGN_OR_RETURN(const int64_t base, bound.integer(1, 10));
-  if (value.is_string()) QUERN_TRY(interpreter.heap().spend_scan(8 * value.text().size()));
+  if (value.is_string()) QUERN_TRY(interpreter.heap().spend_characters(value.text().size()));
   const bool is_base = base == 0 || (base >= 2 && base <= 36);
   const auto number = to_integer(value, is_base ? static_cast<int>(base) : 1);
   return number ? Value::integer(*number) : bound.value(0, Value::integer(0));
@@ -37,7 +37,7 @@ Result<Value> float_filter(Interpreter& interpreter, const Value& value,
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
   if (value.is_number()) return Value::real(value.real());
   if (value.is_string()) {
-    QUERN_TRY(interpreter.heap().spend_scan(8 * value.text().size()));
+    QUERN_TRY(interpreter.heap().spend_characters(value.text().size()));
     if (const auto number = parse_float(value.text())) return Value::real(*number);
   }
   return bound.value(0, Value::real(0));

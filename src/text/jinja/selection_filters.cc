@@ -65,7 +65,7 @@ Result<Value> select_where(Interpreter& interpreter, const Value& value, Argumen
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, items_or_nothing(interpreter, value));
   std::string_view test;
   if (!arguments.positional.empty()) {
-    QUERN_ASSIGN_OR_RETURN(test, take_name("The filter", arguments));
+    QUERN_ASSIGN_OR_RETURN(test, take_name("a filter", arguments));
   }
   std::vector<Value> kept;
   for (const Value& item : items) {
@@ -109,7 +109,7 @@ Result<Value> group_by(Interpreter& interpreter, const Value& value, const Argum
   KeyOptions options{bound.value(0), std::nullopt, bound.truth(2, false)};
   if (bound.is_given(1)) options.fallback = bound.value(1);
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> keys, sort_keys(interpreter, items, options));
-  QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order, sorted_order(heap, keys, false));
+  QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order, sorted_order(heap, keys));
   options.is_case_sensitive = true;  // the group is named as its first item spells it
   std::vector<Value> groups;
   for (size_t i = 0; i < order.size(); ++i) {

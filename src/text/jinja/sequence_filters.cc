@@ -109,7 +109,7 @@ Result<Value> sort(Interpreter& interpreter, const Value& value, const Arguments
   if (bound.is_given(2)) options.attribute = bound.value(2);
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> keys, sort_keys(interpreter, items, options));
   QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order,
-                         sorted_order(interpreter.heap(), keys, bound.truth(0, false)));
+                         sorted_order(interpreter.heap(), keys, {bound.truth(0, false), true}));
   std::vector<Value> sorted;
   sorted.reserve(items.size());
   for (const size_t i : order) sorted.push_back(items[i]);

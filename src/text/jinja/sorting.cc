@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/fail.h"
 #include "text/jinja/characters.h"
@@ -14,8 +15,8 @@ namespace {
 
 class MergeSort {
  public:
-  MergeSort(Heap& heap, const std::vector<Value>& keys, bool is_reversed)
-      : heap_(heap), keys_(keys), is_reversed_(is_reversed), buffer_(keys.size()) {}
+  MergeSort(Heap& heap, const std::vector<Value>& keys, const SortOptions& options)
+      : heap_(heap), keys_(keys), options_(options), buffer_(keys.size()) {}
 
   // Halves until one item is left, so the recursion is as deep as the size has bits.
   Result<void> sort(std::vector<size_t>& order, size_t begin, size_t end) {
@@ -40,12 +41,17 @@ class MergeSort {
 
  private:
   Result<bool> goes_before(size_t a, size_t b) {
-    return is_reversed_ ? is_less(heap_, keys_[b], keys_[a]) : is_less(heap_, keys_[a], keys_[b]);
+    if (options_.skips_equal) {
+      QUERN_ASSIGN_OR_RETURN(const bool equal, is_equal(heap_, keys_[a], keys_[b]));
+      if (equal) return false;
+    }
+    if (options_.is_reversed) std::swap(a, b);
+    return is_less(heap_, keys_[a], keys_[b]);
   }
 
   Heap& heap_;
   const std::vector<Value>& keys_;
-  bool is_reversed_;
+  SortOptions options_;
   std::vector<size_t> buffer_;
 };
 
@@ -65,11 +71,11 @@ Value path_key(Heap& heap, std::string_view part) {
 }  // namespace
 
 Result<std::vector<size_t>> sorted_order(Heap& heap, const std::vector<Value>& keys,
-                                         bool is_reversed) {
+                                         const SortOptions& options) {
   QUERN_TRY(heap.reserve_items(keys.size()));
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  QUERN_TRY(MergeSort(heap, keys, is_reversed).sort(order, 0, order.size()));
+  QUERN_TRY(MergeSort(heap, keys, options).sort(order, 0, order.size()));
   return order;
 }
 
@@ -106,7 +112,7 @@ Result<Value> sort_key(Interpreter& interpreter, const Value& item, const KeyOpt
                            follow_path(interpreter, item, *options.attribute, options.fallback));
   }
   if (options.is_case_sensitive || !key.is_string()) return key;
-  QUERN_TRY(interpreter.heap().spend_scan(8 * key.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(key.text().size()));
   return interpreter.heap().text(to_lower(key.text()));
 }
 

@@ -9,10 +9,15 @@
 
 namespace quern::jinja {
 
+struct SortOptions {
+  bool is_reversed = false;
+  // Equal keys need no order: two times none can be sorted, none and 1 cannot.
+  bool skips_equal = false;
+};
 // The positions of `keys` in ascending order (descending: reversed), equal keys in their order.
 // Errors: kInvalidArgument where two keys have no order; kResourceExhausted.
 Result<std::vector<size_t>> sorted_order(Heap& heap, const std::vector<Value>& keys,
-                                         bool is_reversed);
+                                         const SortOptions& options = {});
 
 // item.a.b for the attribute "a.b"; parts that are numbers are indices. `fallback` replaces what
 // is undefined on the way.

@@ -16,9 +16,9 @@ Value like(Interpreter& interpreter, const Value& receiver, std::string text) {
 
 template <std::string (*map)(std::string_view)>
 Result<Value> mapped(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The method", {}));
+  QUERN_TRY(arguments.bind("a method", {}));
   QUERN_TRY(interpreter.heap().reserve(6 * receiver.text().size()));
-  QUERN_TRY(interpreter.heap().spend_scan(8 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   return like(interpreter, receiver, map(receiver.text()));
 }
 
@@ -34,7 +34,7 @@ std::string swap_case(std::string_view text) {
 template <bool strips_left, bool strips_right>
 Result<Value> strip(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("strip", {"chars"}));
-  QUERN_TRY(interpreter.heap().spend_scan(4 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   std::string set;
   if (bound.is_given(0)) {
     QUERN_ASSIGN_OR_RETURN(set, bound.text(0, ""));
@@ -78,7 +78,7 @@ Result<Value> join(Interpreter& interpreter, const Value& receiver, const Argume
 template <Padding padding>
 Result<Value> pad(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
-                         arguments.bind("The method", {"width", "fillchar"}, 1));
+                         arguments.bind("a method", {"width", "fillchar"}, 1));
   QUERN_ASSIGN_OR_RETURN(const int64_t width, bound.integer(0, 0));
   QUERN_ASSIGN_OR_RETURN(const std::string_view fill, bound.text(1, " "));
   if (count_characters(fill) != 1) {
@@ -108,7 +108,7 @@ Result<Value> zero_fill(Interpreter& interpreter, const Value& receiver,
 template <bool at_begin>
 Result<Value> remove_affix(Interpreter& interpreter, const Value& receiver,
                            const Arguments& arguments) {
-  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("The method", {"affix"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("a method", {"affix"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view affix, bound.text(0, ""));
   std::string_view text = receiver.text();
   QUERN_TRY(interpreter.heap().spend_scan(text.size()));
@@ -124,7 +124,7 @@ Result<Value> remove_affix(Interpreter& interpreter, const Value& receiver,
 
 constexpr NamedMethod kMethods[] = {
     {"capitalize", mapped<capitalize>},
-    {"casefold", mapped<to_lower>},
+    {"casefold", mapped<fold_case>},
     {"center", pad<Padding::kBoth>},
     {"format", format_braces},
     {"join", join},

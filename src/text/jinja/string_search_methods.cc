@@ -89,7 +89,7 @@ template <bool is_reversed>
 Result<Value> split(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("split", {"sep", "maxsplit"}));
   QUERN_ASSIGN_OR_RETURN(const int64_t limit, bound.integer(1, -1));
-  QUERN_TRY(interpreter.heap().spend_scan(8 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   QUERN_TRY(interpreter.heap().reserve_items(receiver.text().size()));
   if (!bound.is_given(0)) {
     return parts_list(interpreter, receiver, split_words(receiver.text(), limit, is_reversed));
@@ -103,7 +103,7 @@ Result<Value> split(Interpreter& interpreter, const Value& receiver, const Argum
 Result<Value> splitlines(Interpreter& interpreter, const Value& receiver,
                          const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("splitlines", {"keepends"}));
-  QUERN_TRY(interpreter.heap().spend_scan(8 * receiver.text().size()));
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   QUERN_TRY(interpreter.heap().reserve_items(receiver.text().size()));
   return parts_list(interpreter, receiver, split_lines(receiver.text(), bound.truth(0, false)));
 }
@@ -116,7 +116,7 @@ Result<Value> partition(Interpreter& interpreter, const Value& receiver,
   QUERN_ASSIGN_OR_RETURN(const std::string_view separator, bound.text(0, ""));
   if (separator.empty()) return fail::invalid("The separator of partition is empty");
   const std::string_view text = receiver.text();
-  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   const size_t at = is_reversed ? text.rfind(separator) : text.find(separator);
   std::vector<std::string_view> parts = {text, "", ""};
   if (at == std::string_view::npos && is_reversed) parts = {"", "", text};
@@ -140,7 +140,7 @@ template <bool at_begin>
 Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
-                         arguments.bind("The method", {"affix", "start", "end"}, 1));
+                         arguments.bind("a method", {"affix", "start", "end"}, 1));
   QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
   std::vector<Value> affixes = {bound.value(0)};
   if (affixes[0].is_list() && affixes[0].list().is_tuple()) affixes = bound.value(0).list().items;
@@ -162,11 +162,11 @@ Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
 Result<int64_t> position_of(Interpreter& interpreter, const Value& receiver,
                             const Arguments& arguments, bool is_reversed) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
-                         arguments.bind("The method", {"sub", "start", "end"}, 1));
+                         arguments.bind("a method", {"sub", "start", "end"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
   QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
   const std::string_view text = part.text();
-  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   const size_t at = is_reversed ? text.rfind(wanted) : text.find(wanted);
   if (at == std::string_view::npos) return -1;
   QUERN_ASSIGN_OR_RETURN(int64_t start, bound.is_given(1) ? bound.integer(1, 0) : 0);
@@ -195,7 +195,7 @@ Result<Value> count(Interpreter& interpreter, const Value& receiver, const Argum
   QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
   QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
   const std::string_view text = part.text();
-  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   if (wanted.empty()) return Value::integer(count_characters(text) + 1);
   int64_t number = 0;
   for (size_t at = text.find(wanted); at != std::string_view::npos;
@@ -208,8 +208,8 @@ Result<Value> count(Interpreter& interpreter, const Value& receiver, const Argum
 // Whether there are characters and all of them are of a class.
 template <bool (*is_member)(uint32_t)>
 Result<Value> all_are(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The method", {}));
-  QUERN_TRY(interpreter.heap().spend_scan(4 * receiver.text().size()));
+  QUERN_TRY(arguments.bind("a method", {}));
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   std::string_view text = receiver.text();
   bool holds = !text.empty();
   while (holds && !text.empty()) {
@@ -223,8 +223,14 @@ Result<Value> all_are(Interpreter& interpreter, const Value& receiver, const Arg
 bool is_letter_or_number(uint32_t code_point) {
   return code_point != '_' && is_word(code_point);
 }
-bool is_ascii(uint32_t code_point) {
-  return code_point < 0x80;
+// Unlike the other classes, the empty string is of this one.
+Result<Value> is_ascii(Interpreter& interpreter, const Value& receiver,
+                       const Arguments& arguments) {
+  QUERN_TRY(arguments.bind("a method", {}));
+  const std::string& text = receiver.text();
+  QUERN_TRY(interpreter.heap().spend_scan(text.size()));
+  return Value::boolean(std::all_of(text.begin(), text.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) < 0x80; }));
 }
 
 // isupper and islower are the tests of the same meaning.
@@ -242,7 +248,7 @@ constexpr NamedMethod kMethods[] = {
     {"index", index<false>},
     {"isalnum", all_are<is_letter_or_number>},
     {"isalpha", all_are<is_letter>},
-    {"isascii", all_are<is_ascii>},
+    {"isascii", is_ascii},
     {"isdecimal", all_are<is_digit>},
     {"isdigit", all_are<is_digit>},
     {"islower", is_case<false>},

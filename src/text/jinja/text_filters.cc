@@ -22,13 +22,13 @@ Result<Input> read(Interpreter& interpreter, const Value& value) {
   QUERN_ASSIGN_OR_RETURN(std::string text, to_text(interpreter.heap(), value));
   // Case and escapes make a text longer by a small factor.
   QUERN_TRY(interpreter.heap().reserve(6 * text.size()));
-  QUERN_TRY(interpreter.heap().spend_scan(8 * text.size()));
+  QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   return Input{std::move(text), value.is_safe()};
 }
 
 template <std::string (*map)(std::string_view)>
 Result<Value> mapped(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The filter", {}));
+  QUERN_TRY(arguments.bind("a filter", {}));
   QUERN_ASSIGN_OR_RETURN(const Input input, read(interpreter, value));
   return interpreter.heap().text(map(input.text), input.is_safe);
 }
@@ -86,6 +86,9 @@ Result<Value> replace_filter(Interpreter& interpreter, const Value& value,
 Result<Value> indent(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("indent", {"width", "first", "blank"}));
+  if (!value.is_string()) {
+    return fail::invalid("indent needs a string, not a value of type '{}'", type_name(value));
+  }
   QUERN_ASSIGN_OR_RETURN(const Input input, read(interpreter, value));
   Heap& heap = interpreter.heap();
   std::string margin;

@@ -15,7 +15,7 @@ using Check = bool (*)(const Value&);
 // A test without arguments that cannot fail.
 template <Check check>
 Result<bool> plain(Interpreter&, const Value& value, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The test", {}));
+  QUERN_TRY(arguments.bind("a test", {}));
   return check(value);
 }
 
@@ -74,9 +74,9 @@ bool is_callable(const Value& value) {
 // Python's islower and isupper: some letter has a case, and none the other.
 template <bool (*has_case)(uint32_t)>
 Result<bool> cased(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The test", {}));
+  QUERN_TRY(arguments.bind("a test", {}));
   QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(interpreter.heap(), value));
-  QUERN_TRY(interpreter.heap().spend_scan(4 * text.size()));
+  QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   bool has_any = false;
   for (std::string_view rest = text; !rest.empty();) {
     const Utf8Step step = decode_utf8(rest);
@@ -91,7 +91,7 @@ Result<bool> cased(Interpreter& interpreter, const Value& value, const Arguments
 
 template <CompareOp op>
 Result<bool> compare(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("The test", {"other"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("a test", {"other"}, 1));
   return apply_compare(interpreter.heap(), op, value, bound.value(0));
 }
 
@@ -105,7 +105,7 @@ Result<bool> divisible_by(Interpreter& interpreter, const Value& value,
 
 template <int remainder>
 Result<bool> parity(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  QUERN_TRY(arguments.bind("The test", {}));
+  QUERN_TRY(arguments.bind("a test", {}));
   QUERN_ASSIGN_OR_RETURN(const Value rest, apply_binary(interpreter.heap(), BinaryOp::kModulo,
                                                         value, Value::integer(2)));
   return is_equal(interpreter.heap(), rest, Value::integer(remainder));
@@ -123,7 +123,7 @@ Result<bool> same_as(Interpreter& interpreter, const Value& value, const Argumen
 
 template <bool at_begin>
 Result<bool> has_affix(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
-  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("The test", {"part"}, 1));
+  QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("a test", {"part"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(interpreter.heap(), value));
   QUERN_ASSIGN_OR_RETURN(const std::string_view part, bound.text(0, ""));
   if (part.size() > text.size()) return false;

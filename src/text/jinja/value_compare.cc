@@ -13,6 +13,7 @@ constexpr int kMaxKeyDepth = 8;
 
 bool is_hashable_to(const Value& value, int depth) {
   switch (value.kind()) {
+    case Kind::kUndefined:
     case Kind::kNone:
     case Kind::kBool:
     case Kind::kInt:
@@ -55,6 +56,7 @@ int compare_numbers(const Value& a, const Value& b) {
 
 // Groups of types with an order of their own.
 int key_rank(const Value& value) {
+  if (value.is_undefined()) return -1;
   if (value.is_none()) return 0;
   if (value.is_number()) return 1;
   return value.is_string() ? 2 : 3;
@@ -168,7 +170,7 @@ bool is_hashable(const Value& value) {
 
 int compare_keys(const Value& a, const Value& b) {
   const int rank = key_rank(a);
-  if (const int order = three_way(rank, key_rank(b)); order != 0 || rank == 0) return order;
+  if (const int order = three_way(rank, key_rank(b)); order != 0 || rank <= 0) return order;
   if (rank == 1) return compare_numbers(a, b);
   if (rank == 2) return three_way(a.text(), b.text());
   const auto& left = a.list().items;

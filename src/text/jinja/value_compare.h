@@ -8,7 +8,8 @@ namespace quern::jinja {
 
 class Heap;
 
-// Whether a value can be a key: none, booleans, numbers, strings and shallow tuples of them.
+// Whether a value can be a key: undefined, none, booleans, numbers, strings and
+// shallow tuples of them.
 bool is_hashable(const Value& value);
 // A total order of the hashable values; 0 where two are the same key.
 int compare_keys(const Value& a, const Value& b);

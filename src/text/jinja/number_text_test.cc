@@ -1,0 +1,87 @@
+// Numbers to text and back.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "text/jinja/number_parse.h"
+#include "text/jinja/value_text.h"
+
+namespace quern::jinja {
+namespace {
+
+TEST(FloatText, ChangesToExponentsWherePythonDoes) {
+  EXPECT_EQ(float_text(0.0001), "0.0001");
+  EXPECT_EQ(float_text(0.00001), "1e-05");
+  EXPECT_EQ(float_text(1e15), "1000000000000000.0");
+  EXPECT_EQ(float_text(9999999999999998.0), "9999999999999998.0");
+  EXPECT_EQ(float_text(1e16), "1e+16");
+  EXPECT_EQ(float_text(1.5e300), "1.5e+300");
+  EXPECT_EQ(float_text(-0.0), "-0.0");
+  EXPECT_EQ(float_text(-123.25), "-123.25");
+  EXPECT_EQ(float_text(std::numeric_limits<double>::denorm_min()), "5e-324");
+  EXPECT_EQ(float_text(std::numeric_limits<double>::max()), "1.7976931348623157e+308");
+  EXPECT_EQ(float_text(-std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(float_text(std::numeric_limits<double>::quiet_NaN()), "nan");
+}
+
+TEST(FloatText, ReadsBackAsTheSameBits) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 100'000; ++i) {
+    const auto number = std::bit_cast<double>(random());
+    if (std::isnan(number)) continue;
+    const auto read = parse_float(float_text(number));
+    ASSERT_TRUE(read);
+    ASSERT_EQ(std::bit_cast<uint64_t>(*read), std::bit_cast<uint64_t>(number))
+        << float_text(number);
+  }
+}
+
+TEST(ParseInteger, TakesWhatPythonTakes) {
+  EXPECT_EQ(parse_integer(" -12\n", 10), -12);
+  EXPECT_EQ(parse_integer("+0", 10), 0);
+  EXPECT_EQ(parse_integer("007", 10), 7);
+  EXPECT_EQ(parse_integer("1_2_3", 10), 123);
+  EXPECT_EQ(parse_integer("0xFf", 16), 255);
+  EXPECT_EQ(parse_integer("0b11", 0), 3);
+  EXPECT_EQ(parse_integer("0o17", 8), 15);
+  EXPECT_EQ(parse_integer("z", 36), 35);
+  EXPECT_EQ(parse_integer("9223372036854775807", 10), INT64_MAX);
+  EXPECT_EQ(parse_integer("-9223372036854775808", 10), INT64_MIN);
+}
+
+TEST(ParseInteger, RefusesWhatPythonRefuses) {
+  for (const char* text : {"", " ", "-", "+-1", "--1", "1_", "_1", "1__2", "1.0", "1e3", "0x",
+                           "0xg", "12a", "9223372036854775808", "1 2"}) {
+    EXPECT_FALSE(parse_integer(text, 10)) << text;
+  }
+  EXPECT_FALSE(parse_integer("2", 2));
+  EXPECT_FALSE(parse_integer("1", 1));
+  EXPECT_FALSE(parse_integer("1", 37));
+}
+
+TEST(ParseFloat, TakesAndRefuses) {
+  EXPECT_EQ(parse_float(" 1.5e3 "), 1500);
+  EXPECT_EQ(parse_float("-.5"), -0.5);
+  EXPECT_EQ(parse_float("5."), 5);
+  EXPECT_EQ(parse_float("+1_0.2_5"), 10.25);
+  EXPECT_EQ(parse_float("1e999"), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(parse_float("-Infinity"), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(parse_float("1e-999"), 0);
+  EXPECT_TRUE(std::isnan(*parse_float("NaN")));
+  for (const char* text : {"", ".", "1e", "--1", "1.5x", "0x1", "1 2", "1_.5", "infinit"}) {
+    EXPECT_FALSE(parse_float(text)) << text;
+  }
+}
+
+TEST(TruncateToInteger, KnowsTheRangeOfIntegers) {
+  EXPECT_EQ(truncate_to_integer(-2.9), -2);
+  EXPECT_EQ(truncate_to_integer(-0x1p63), INT64_MIN);
+  EXPECT_FALSE(truncate_to_integer(0x1p63));
+  EXPECT_FALSE(truncate_to_integer(std::numeric_limits<double>::quiet_NaN()));
+}
+
+}  // namespace
+}  // namespace quern::jinja
