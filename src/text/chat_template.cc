@@ -107,6 +107,11 @@ Result<std::string> render_chat_template(std::string_view source, const Tokenize
   inputs.add_generation_prompt = adds_generation_prompt;
   inputs.bos_token = tokenizer.token_text(tokenizer.special_ids().bos);
   inputs.eos_token = tokenizer.token_text(tokenizer.special_ids().eos);
+  const SpecialIds& ids = tokenizer.special_ids();
+  for (const auto& [name, id] :
+       {std::pair("unk_token", ids.unk), std::pair("pad_token", ids.pad)}) {
+    if (id != kNoToken) inputs.extra[name] = tokenizer.token_text(id);
+  }
   inputs.time = local_civil_time();
   return chat_template.render(inputs);
 }

@@ -7,10 +7,9 @@
 namespace quern::jinja {
 namespace {
 
-const std::string kVarargs = "varargs";
-const std::string kKwargs = "kwargs";
-const std::string kCaller = "caller";
-const std::string kNoCaller = "no caller is defined";
+constexpr std::string_view kVarargs = "varargs";
+constexpr std::string_view kKwargs = "kwargs";
+constexpr std::string_view kCaller = "caller";
 
 // Arguments past the parameters; a macro takes them only where it mentions `varargs`.
 Result<void> bind_rest(Heap& heap, const MacroStatement& macro, const Arguments& arguments,
@@ -33,6 +32,7 @@ Result<void> bind_rest(Heap& heap, const MacroStatement& macro, const Arguments&
 // Named arguments that are no parameters.
 Result<void> bind_named(Heap& heap, const MacroStatement& macro, const Arguments& arguments,
                         Scope& scope) {
+  static const std::string kNoCaller = "no caller is defined";
   const Value rest = heap.dict();
   for (const NamedArgument& argument : arguments.named) {
     QUERN_TRY(heap.spend(1 + macro.parameters.size() / 16));
