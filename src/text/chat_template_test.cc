@@ -1,3 +1,4 @@
+// Whole conversations through templates of real models.
 #include "text/chat_template.h"
 
 #include <gtest/gtest.h>

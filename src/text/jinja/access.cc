@@ -39,15 +39,16 @@ std::optional<Value> own_attribute(Interpreter& interpreter, const Value& value,
 
 Result<std::optional<Value>> character(Heap& heap, const Value& value, int64_t index) {
   const std::string& text = value.text();
-  QUERN_TRY(heap.spend_scan(text.size()));
+  QUERN_TRY(heap.spend_scan(4 * text.size()));
   const int64_t size = count_characters(text);
   const auto at = resolve_index(index, static_cast<size_t>(size));
   if (!at) return std::nullopt;
   if (static_cast<size_t>(size) == text.size()) {
     return heap.text(std::string(1, text[*at]), value.is_safe());
   }
-  QUERN_TRY(heap.reserve_items(text.size()));
-  return heap.text(std::string(split_characters(text)[*at]), value.is_safe());
+  const std::string_view rest =
+      std::string_view(text).substr(character_offset(text, static_cast<int64_t>(*at)));
+  return heap.text(std::string(rest.substr(0, character_offset(rest, 1))), value.is_safe());
 }
 
 // value[key] without the fallback to attributes; nullopt where there is no such item.

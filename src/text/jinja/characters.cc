@@ -195,6 +195,14 @@ int64_t count_characters(std::string_view text) {
   return count;
 }
 
+size_t character_offset(std::string_view text, int64_t index) {
+  size_t offset = 0;
+  for (; index > 0 && offset < text.size(); --index) {
+    offset += decode_utf8(text.substr(offset)).size;
+  }
+  return offset;
+}
+
 std::string_view strip_left(std::string_view text, const std::string* set) {
   while (!text.empty()) {
     const Utf8Step step = decode_utf8(text);

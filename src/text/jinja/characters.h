@@ -30,6 +30,8 @@ std::string title(std::string_view text);
 // The text by characters; bytes that are not UTF-8 count as one each.
 std::vector<std::string_view> split_characters(std::string_view text);
 int64_t count_characters(std::string_view text);
+// Where in bytes character `index` begins; the size where there are no more.
+size_t character_offset(std::string_view text, int64_t index);
 
 // Without the characters of `set` at either side; without a set, white space.
 std::string_view strip_left(std::string_view text, const std::string* set = nullptr);

@@ -1,3 +1,4 @@
+// Dates against the C library.
 #include "text/jinja/civil_time.h"
 
 #include <gtest/gtest.h>

@@ -235,6 +235,10 @@ Result<Value> Interpreter::filter(const FilterCall& filter, const Value& input, 
 
 Result<Value> Interpreter::apply_filter(std::string_view name, const Value& input,
                                         const Arguments& arguments) {
+  // map can apply map, and so on.
+  const DepthGuard guard(*this);
+  QUERN_TRY(check_depth());
+  QUERN_TRY(heap_.spend(arguments.positional.size() / 8));
   const FilterFunction function = find_filter(name);
   if (function == nullptr) return fail::invalid("There is no filter '{}'", name);
   return function(*this, input, arguments);

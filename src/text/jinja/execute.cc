@@ -14,18 +14,13 @@ struct StatementExecutor {
   std::string& out;
 
   Result<Flow> operator()(const TextStatement& node) {
-    QUERN_TRY(interpreter.write(node.text, out));
+    QUERN_TRY(interpreter.write(std::string_view(node.text), out));
     return Flow::kNormal;
   }
 
   Result<Flow> operator()(const OutputStatement& node) {
     QUERN_ASSIGN_OR_RETURN(const Value value, interpreter.evaluate(*node.value, scope));
-    if (value.is_string()) {
-      QUERN_TRY(interpreter.write(value.text(), out));
-    } else {
-      QUERN_TRY(append_text(interpreter.heap(), value, out));
-      QUERN_TRY(interpreter.write({}, out));
-    }
+    QUERN_TRY(interpreter.write(value, out));
     return Flow::kNormal;
   }
 
@@ -67,16 +62,14 @@ struct StatementExecutor {
     auto value = interpreter.evaluate_call(call, scope, &caller);
     if (!value) interpreter.note_error(node.call->offset);
     QUERN_TRY(value);
-    QUERN_TRY(append_text(interpreter.heap(), *value, out));
-    QUERN_TRY(interpreter.write({}, out));
+    QUERN_TRY(interpreter.write(*value, out));
     return Flow::kNormal;
   }
 
   Result<Flow> operator()(const FilterStatement& node) {
     QUERN_ASSIGN_OR_RETURN(const Value value,
                            interpreter.capture_filtered(node.body, node.filters, scope));
-    QUERN_TRY(append_text(interpreter.heap(), value, out));
-    QUERN_TRY(interpreter.write({}, out));
+    QUERN_TRY(interpreter.write(value, out));
     return Flow::kNormal;
   }
 
@@ -210,14 +203,22 @@ Result<Value> Interpreter::capture_filtered(const Block& block,
   return value;
 }
 
+// Outputs count as memory too: those of blocks that are captured can be many at a time.
 Result<void> Interpreter::write(std::string_view text, std::string& out) {
   const size_t limit = heap_.limits().max_output_bytes;
   if (out.size() > limit || text.size() > limit - out.size()) {
     return fail::exhausted("The template writes over {} MiB", limit >> 20);
   }
   QUERN_TRY(heap_.spend_scan(text.size()));
+  heap_.count(text.size());
   out += text;
   return {};
+}
+
+Result<void> Interpreter::write(const Value& value, std::string& out) {
+  if (value.is_string()) return write(std::string_view(value.text()), out);
+  QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(heap_, value));
+  return write(std::string_view(text), out);
 }
 
 }  // namespace quern::jinja

@@ -59,6 +59,16 @@ TEST(HostileTemplate, EndlessRecursionStops) {
       "{% macro n() %}{% call m() %}{{ n() }}{% endcall %}{% endmacro %}{{ n() }}");
 }
 
+TEST(HostileTemplate, FiltersThatApplyThemselvesStop) {
+  expect_exhausted("{{ 'a' | map(" + repeat("'map', ", 50'000) + "'upper') | list }}");
+  expect_exhausted("{{ ('a' * 100000) | map(" + repeat("'map', ", 300) + "'upper') | list }}");
+}
+
+TEST(HostileTemplate, NestedCapturesStop) {
+  expect_exhausted(
+      "{% set s = 'x' * 4000000 %}{% macro m() %}{{ s }}{{ m() }}{% endmacro %}{{ m() }}");
+}
+
 TEST(HostileTemplate, DeepSourceStops) {
   constexpr size_t kDepth = 100'000;
   const std::vector<std::pair<std::string_view, std::string_view>> nests = {

@@ -70,6 +70,7 @@ class Interpreter {
   Result<Value> capture_filtered(const Block& block, const std::vector<FilterCall>& filters,
                                  Scope& scope);
   Result<void> write(std::string_view text, std::string& out);
+  Result<void> write(const Value& value, std::string& out);
 
   // Counts what is in progress while it lives.
   class DepthGuard {

@@ -51,14 +51,15 @@ Result<Walk> make_walk(int64_t size, const Value& begin, const Value& end, const
 Result<Value> slice_text(Heap& heap, const Value& value, const Value& begin, const Value& end,
                          const Value& step) {
   const std::string& text = value.text();
-  QUERN_TRY(heap.spend_scan(text.size()));
+  QUERN_TRY(heap.spend_characters(text.size()));
   const int64_t size = count_characters(text);
   QUERN_ASSIGN_OR_RETURN(const Walk walk, make_walk(size, begin, end, step));
-  std::string out;
-  if (static_cast<size_t>(size) == text.size() && walk.step == 1) {
-    out = text.substr(static_cast<size_t>(walk.begin), static_cast<size_t>(walk.count));
-    return heap.text(std::move(out), value.is_safe());
+  if (walk.step == 1) {
+    const std::string_view rest = std::string_view(text).substr(character_offset(text, walk.begin));
+    const size_t bytes = character_offset(rest, walk.count);
+    return heap.text(std::string(rest.substr(0, bytes)), value.is_safe());
   }
+  std::string out;
   QUERN_TRY(heap.reserve_items(text.size()));
   const auto characters = split_characters(text);
   QUERN_TRY(heap.spend_scan(text.size() * sizeof(std::string_view)));
