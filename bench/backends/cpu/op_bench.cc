@@ -195,7 +195,6 @@ void register_all(int threads) {
   for (const char* type : {"f32", "f16", "q8_0", "q4_0"}) {
     register_attention({512, 0, 3, 3, 64, type}, threads);  // the shape of SmolLM2-135M
     register_attention({1, 1000, 3, 3, 64, type}, threads);
-    register_attention({1, 4000, 4, 8, 64, type}, threads);  // of TinyLlama
   }
 }
 
