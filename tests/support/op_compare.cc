@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "backends/cpu/device.h"
+#include "base/fail.h"
 #include "quern/graph_builder.h"
+#include "quern/op.h"
 #include "support/graph_runner.h"
 
 namespace quern::test {
@@ -59,12 +61,17 @@ std::vector<std::string> cpu_isas() {
 }
 
 Result<Graph> one_op_graph(std::string_view id, const std::vector<Tensor>& inputs,
-                           const Attributes& attributes) {
+                           const Attributes& attributes, bool copies_inputs) {
   GraphBuilder builder(builtin_ops());
   std::vector<ValueId> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    values.push_back(
-        inputs[i].is_empty() ? kNoValue : builder.input(fmt::format("{}", i), type_of(inputs[i])));
+    if (inputs[i].is_empty()) {
+      values.push_back(kNoValue);
+      continue;
+    }
+    values.push_back(builder.input(fmt::format("{}", i), type_of(inputs[i])));
+    // A slice of everything is a copy.
+    if (copies_inputs) values.back() = builder.add("shape.slice", {values.back()});
   }
   builder.add(id, values, attributes, "node");
   const OpDef* op = builtin_ops().find(id);
@@ -74,19 +81,25 @@ Result<Graph> one_op_graph(std::string_view id, const std::vector<Tensor>& input
 }
 
 void expect_reference_bits(std::string_view id, const std::vector<Tensor>& inputs,
-                           const Attributes& attributes) {
+                           const Attributes& attributes, std::initializer_list<int> thread_counts) {
   const auto graph = one_op_graph(id, inputs, attributes);
   ASSERT_TRUE(graph.has_value()) << graph.error().message;
+  // In place of an input that only this node reads. Rank 0 and parts of bytes have no slices.
+  auto in_place = Result<Graph>(fail::invalid("not in place"));
+  if (builtin_ops().find(id)->in_place_input >= 0) {
+    in_place = one_op_graph(id, inputs, attributes, true);
+  }
   LoadOptions options;
   options.backend = "reference";
   const auto expected = run_on(*graph, inputs, options);
   options.backend = "cpu";
   for (const std::string& isa : cpu_isas()) {
-    for (const int threads : {1, 3}) {
+    for (const int threads : thread_counts) {
       options.device.isa = isa;
       options.device.num_threads = threads;
       SCOPED_TRACE(fmt::format("{} on {} with {} threads", id, isa, threads));
       expect_same(run_on(*graph, inputs, options), expected);
+      if (in_place) expect_same(run_on(*in_place, inputs, options), expected);
     }
   }
 }

@@ -47,8 +47,8 @@ struct Decoder {
     return builder.add("math.rmsnorm", {x, weight(name, DType::kF32, {kHidden})}, {}, name + ".y");
   }
   ValueId heads(ValueId x, int64_t count, bool rotates) {
-    const ValueId split = builder.add("shape.reshape", {x},
-                                      {{"shape", std::vector<int64_t>{-1, count, kHeadDim}}});
+    const ValueId split =
+        builder.add("shape.reshape", {x}, {{"shape", std::vector<int64_t>{-1, count, kHeadDim}}});
     if (!rotates) return split;
     return builder.add("positional.rope_at", {split, positions}, {{"style", "half"}});
   }
@@ -60,11 +60,11 @@ struct Decoder {
     builder.add("kv.append",
                 {heads(k, kKvHeads, true), heads(v, kKvHeads, false), positions, sequences},
                 {{"layer", layer}});
-    const ValueId out = builder.add("attention.cached",
-                                    {heads(q, kHeads, true), positions, sequences},
-                                    {{"layer", layer}, {"window", layer * 100}});
-    const ValueId merged = builder.add(
-        "shape.reshape", {out}, {{"shape", std::vector<int64_t>{-1, kHeads * kHeadDim}}});
+    const ValueId out =
+        builder.add("attention.cached", {heads(q, kHeads, true), positions, sequences},
+                    {{"layer", layer}, {"window", layer * 100}});
+    const ValueId merged = builder.add("shape.reshape", {out},
+                                       {{"shape", std::vector<int64_t>{-1, kHeads * kHeadDim}}});
     return linear(merged, blk + "o", DType::kQ4_1, kHeads * kHeadDim, kHidden);
   }
   ValueId feed_forward(ValueId x, int64_t layer) {
@@ -75,7 +75,8 @@ struct Decoder {
     return linear(h, blk + "down", DType::kQ5_0, kFeedForward, kHidden);
   }
   Graph build(const std::string& cache_type) {
-    builder.state({"kv", "kv",
+    builder.state({"kv",
+                   "kv",
                    {{"layers", kLayers},
                     {"heads", kKvHeads},
                     {"key_dim", kHeadDim},
