@@ -1,7 +1,7 @@
 // Cost of a constraint per token: a mask that is computed, one that is remembered, one step.
 // Vocabulary: SmolLM2 (49,152 tokens) where the model folder has it, else synthetic of that size.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -1,8 +1,7 @@
 // Short makers of errors with fmt formatting: `return fail::invalid("Rank {} is over 8.", rank);`.
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <utility>
 

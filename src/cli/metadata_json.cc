@@ -1,7 +1,7 @@
 // One element or an array.
 #include "cli/metadata_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace quern::cli {
 namespace {

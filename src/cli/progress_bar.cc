@@ -1,7 +1,7 @@
 // Drawing of the bar.
 #include "cli/progress_bar.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // are refused.
 #include "formats/convert_model.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

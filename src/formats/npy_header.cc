@@ -1,6 +1,8 @@
 // A parser of just the Python literals that the header may hold.
 #include "formats/npy_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

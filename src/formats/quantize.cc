@@ -1,6 +1,8 @@
 // Streams tensors through the encoders, in parallel over rows.
 #include "formats/quantize.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,4 +1,5 @@
 // Typed access to attributes and their text.
+#include <fmt/format.h>
 #include <cmath>
 
 #include "base/check.h"

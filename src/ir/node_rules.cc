@@ -1,6 +1,8 @@
 // Ports, attributes and types of one node.
 #include "ir/node_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/fail.h"

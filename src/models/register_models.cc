@@ -1,4 +1,5 @@
 // The list of model families. A new family adds an include and a line.
+#include <fmt/format.h>
 #include <array>
 
 #include "base/fail.h"

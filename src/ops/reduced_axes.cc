@@ -1,6 +1,8 @@
 // The index arithmetic of a reduction over some axes.
 #include "ops/reduced_axes.h"
 
+#include <fmt/format.h>
+
 #include "base/fail.h"
 #include "ops/strided_copy.h"
 #include "ops/type_rules.h"

@@ -1,4 +1,5 @@
 // Operations that rearrange the elements of one tensor: reshape, transpose, heads, broadcast.
+#include <fmt/format.h>
 #include <algorithm>
 #include <cstring>
 #include <vector>

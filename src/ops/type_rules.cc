@@ -1,6 +1,8 @@
 // Checks that type rules share.
 #include "ops/type_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>

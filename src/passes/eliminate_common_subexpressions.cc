@@ -1,6 +1,8 @@
 // Value numbering by an exact key.
 #include "passes/eliminate_common_subexpressions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 

@@ -1,6 +1,8 @@
 // Names of the contract's enumerations, the registry, and submit-then-wait.
 #include "quern/device.h"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "base/fail.h"

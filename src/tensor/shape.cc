@@ -1,6 +1,8 @@
 // Extents with checked products.
 #include "quern/shape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"

@@ -1,6 +1,6 @@
 #include "text/sentencepiece_tokenizer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <limits>

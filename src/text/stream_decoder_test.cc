@@ -1,6 +1,6 @@
 #include "text/stream_decoder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <random>

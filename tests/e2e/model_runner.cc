@@ -1,6 +1,6 @@
 #include "e2e/model_runner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

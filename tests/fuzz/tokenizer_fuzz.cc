@@ -2,7 +2,7 @@
 // vocabulary, and through small SentencePiece and WordPiece ones. Build with the preset `fuzz`; run
 //   tokenizer_fuzz -timeout=10 -dict=FILE CORPUS
 // The first two bytes choose pre-tokenizer and options; the rest is the text.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <cstdio>

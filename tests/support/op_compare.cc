@@ -1,7 +1,7 @@
 // Graphs of one node, run side by side.
 #include "support/op_compare.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // share of what the machine can do, probed before each case. The result of one row of tokens is
 // compared with the reference first.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <random>

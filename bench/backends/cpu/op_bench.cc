@@ -2,7 +2,7 @@
 // second, and for attention multiply-adds a second. Each result is compared with the reference
 // backend before it is timed.
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <random>
 #include <string>

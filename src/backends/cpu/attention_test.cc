@@ -1,7 +1,7 @@
 // kv.append and attention.cached against the reference, over chunks, batches, threads and levels.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/thread_pool.h"
 #include "quern/graph_builder.h"

@@ -1,6 +1,8 @@
 // Threads, instruction set, memory.
 #include "backends/cpu/device.h"
 
+#include <fmt/format.h>
+
 #include "backends/cpu/executable.h"
 #include "base/fail.h"
 #include "hw/host_memory.h"

@@ -1,7 +1,7 @@
 // Elementwise operations and rotary embeddings: sizes, dtypes, special values, threads.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/graph_runner.h"
 #include "support/op_compare.h"

@@ -1,7 +1,7 @@
 // Mixtures of experts against the reference.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "quern/graph_builder.h"
 #include "support/graph_runner.h"

@@ -1,7 +1,7 @@
 // Quantised activations and linear layers in graphs: packed and plain forms, weights of all kinds.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "quern/graph_builder.h"
 #include "support/graph_runner.h"

@@ -1,7 +1,7 @@
 // Operations on rows: norms, softmax and relatives, argmax.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "support/graph_runner.h"
 #include "support/op_compare.h"

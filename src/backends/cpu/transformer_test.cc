@@ -1,7 +1,7 @@
 // A small decoder with quantised weights: prompts in chunks, batches, threads, instruction sets.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "quern/graph_builder.h"
 #include "support/graph_runner.h"

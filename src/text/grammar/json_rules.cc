@@ -1,7 +1,7 @@
 // RFC 8259, with bounds where it has none.
 #include "text/grammar/json_rules.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "text/utf8.h"
 

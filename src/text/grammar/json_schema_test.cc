@@ -1,6 +1,6 @@
 #include "text/grammar/json_schema.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,7 +1,7 @@
 // Lines and columns.
 #include "text/jinja/located_error.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

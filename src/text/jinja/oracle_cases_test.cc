@@ -1,6 +1,6 @@
 // Snippets of every feature against what jinja2 3.1.6 made of them, with the settings, filters and
 // functions of transformers (trim_blocks, lstrip_blocks, loop controls, the immutable sandbox).
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

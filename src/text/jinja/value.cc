@@ -1,7 +1,7 @@
 // Values and dicts.
 #include "text/jinja/value.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

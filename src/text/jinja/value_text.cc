@@ -1,7 +1,7 @@
 // str() and repr() of values.
 #include "text/jinja/value_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>
