@@ -10,33 +10,31 @@ namespace quern::cpu {
 namespace {
 
 // Independent chains: enough to hide latencies, few enough to stay in registers.
-constexpr int kChains = kLanes >= 16 ? 16 : 8;
+constexpr int kChains = kLanes >= 16 ? 16 : 6;
 constexpr int kFloatChains = kLanes >= 16 ? 12 : 6;
 
-// Keeps the compiler from seeing through a register.
-template <class Vec>
-QUERN_INLINE void hide(Vec& v) {
-#if defined(__x86_64__)
-  if constexpr (sizeof(Vec) >= 16) asm volatile("" : "+v"(v));
-#endif
+// Keeps the compiler from knowing what p points to.
+template <class T>
+QUERN_INLINE void hide(const T*& p) {
+  asm volatile("" : "+r"(p) : : "memory");
 }
 
 int32_t dot_products(int64_t rounds) {
   // Eight quads of nibbles, so that levels that widen late may do so.
-  QuadSum<15, 1, 8> sums[kChains];
-  VecU8 weights = VecU8{} + 3;
-  VecI8 activations = VecI8{} + 5;
+  using Sum = QuadSum<15, 1, 8>;
+  alignas(64) int8_t memory[kChains * 4 + kVectorBytes] = {};
+  const int8_t* p = memory;
   VecI32 total{};
   for (int64_t r = 0; r < rounds; ++r) {
-    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA {
-      VecI32 start = total;
-      hide(start);
-      sums[c].start(start);
-    });
+    Sum sums[kChains];
+    hide(p);
+    const VecU8 weights = load<VecU8>(p + kChains * 4);
+    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].start(VecI32{}); });
     unroll<8>([&](auto quad) QUERN_INLINE_LAMBDA {
-      hide(weights);
-      hide(activations);
-      unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].add(quad, weights, activations); });
+      hide(p);
+      unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA {
+        sums[c].add(quad, weights, bits_as<VecI8>(splat_i32(p + c * 4)));
+      });
     });
     unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { total ^= sums[c].total(); });
   }
@@ -45,17 +43,17 @@ int32_t dot_products(int64_t rounds) {
 
 float multiply_adds(int64_t rounds) {
   VecF32 sums[kFloatChains] = {};
-  VecF32 x[kFloatChains] = {};
-  VecF32 y = splat(1.25f);
+  float memory[(kFloatChains + 1) * kLanes] = {};
+  const float* p = memory;
   for (int64_t r = 0; r < rounds; ++r) {
-    hide(y);
+    hide(p);
+    const VecF32 weights = load<VecF32>(p);
     unroll<kFloatChains>([&](auto c) QUERN_INLINE_LAMBDA {
-      hide(x[c]);
-      sums[c] = sums[c] + x[c] * y;
+      sums[c] = sums[c] + weights * load<VecF32>(p + (c + 1) * kLanes);
     });
   }
   float total = 0;
-  for (const VecF32& sum : sums) total += sum[0];
+  unroll<kFloatChains>([&](auto c) QUERN_INLINE_LAMBDA { total += sums[c][0]; });
   return total;
 }
 
