@@ -105,6 +105,16 @@ class Submission {
   virtual Result<RunResult> wait() = 0;
 };
 
+// Runs of one kind of work, summed: an operation on operands of one shape and type.
+struct ProfileEntry {
+  std::string op;      // id of the operation
+  std::string detail;  // what it ran on, for a person: "q4_0 int8 [5632, 2048] x 512"
+  int64_t runs = 0;
+  double seconds = 0;
+  double products = 0;  // multiplications of two numbers, each with an addition; 0: not counted
+  double bytes = 0;     // of operands and results, each counted once a run
+};
+
 // A graph ready to run on one device with its weights. One thread only.
 class Executable {
  public:
@@ -114,6 +124,11 @@ class Executable {
   // Bytes of weights held privately and the most that planned values took so far.
   virtual int64_t weight_bytes() const = 0;
   virtual int64_t arena_bytes() const = 0;
+  // While profiling, each step of a run is timed by the clock on the wall. Devices that cannot
+  // tell steps apart give no entries.
+  virtual void set_profiling(bool /*is_on*/) {}
+  // Entries since the last call, in the order in which the kinds of work first ran.
+  virtual std::vector<ProfileEntry> take_profile() { return {}; }
 };
 
 // Code for a graph, made without hardware. A backend derives its own.

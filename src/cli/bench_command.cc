@@ -18,6 +18,7 @@ struct BenchFlags {
   int64_t decode = 64;
   int64_t repetitions = 3;
   bool is_json = false;
+  bool has_profile = false;
 };
 
 struct Measurement {
@@ -67,6 +68,21 @@ double bytes_per_token(const Engine& engine) {
   return bytes;
 }
 
+// Kinds of work of one more measurement, those that took longest first.
+Result<void> print_profile(Engine& engine, const BenchFlags& flags) {
+  engine.executable().set_profiling(true);
+  QUERN_TRY(measure(engine, flags));
+  engine.executable().set_profiling(false);
+  auto entries = engine.executable().take_profile();
+  std::ranges::sort(entries, std::greater(), &ProfileEntry::seconds);
+  for (const ProfileEntry& e : entries) {
+    fmt::print("{:26} {:44} {:6} runs {:9.2f} us {:9.3f} ms {:6.1f} Gop/s {:6.1f} GB/s\n", e.op,
+               e.detail, e.runs, 1e6 * e.seconds / static_cast<double>(e.runs), 1e3 * e.seconds,
+               2e-9 * e.products / e.seconds, 1e-9 * e.bytes / e.seconds);
+  }
+  return {};
+}
+
 Result<void> bench(const BenchFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
   engine->allow_context(flags.prefill + flags.decode);
@@ -83,6 +99,9 @@ Result<void> bench(const BenchFlags& flags) {
   }
   const double bandwidth = median(decode) * bytes_per_token(*engine);
   const double share = bandwidth / median(roof);
+  if (flags.has_profile) {
+    QUERN_TRY(print_profile(*engine, flags));
+  }
   if (flags.is_json) {
     const nlohmann::json json = {{"model", flags.engine.model},
                                  {"arch", engine->device().capabilities().arch},
@@ -123,6 +142,7 @@ void set_up_bench(CLI::App& command, Action& action) {
   command.add_option("--repetitions", flags->repetitions, "Runs; medians are printed")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command.add_flag("--profile", flags->has_profile, "Time of each kind of work");
   command.add_flag("--json", flags->is_json, "Result as JSON");
   action = [flags] { return bench(*flags); };
 }

@@ -64,6 +64,7 @@ class Engine {
   Device& device() { return *device_; }
   const Device& device() const { return *device_; }
   const Executable& executable() const { return *executable_; }
+  Executable& executable() { return *executable_; }
   KvStore& kv() { return *kv_; }
   int64_t context_length() const { return context_length_; }
   // Raises the limit to `length` tokens. What lies beyond the trained length computes as defined,

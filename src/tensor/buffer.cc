@@ -2,7 +2,9 @@
 #include "quern/buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -66,6 +68,25 @@ class HostStorage final : public BufferStorage {
   bool is_borrowed_ = false;
 };
 
+// Zeroed memory that begins at a huge page, where the system has them; null when there is no room.
+// Pages come into being when they are touched.
+std::byte* map_huge_pages(int64_t size_bytes) {
+  const auto size = static_cast<size_t>(size_bytes);
+  constexpr auto kHuge = static_cast<size_t>(kHugePage);
+  if (size > SIZE_MAX - kHuge) return nullptr;
+  void* mapped = ::mmap(nullptr, size + kHuge, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  auto* begin = static_cast<std::byte*>(mapped);
+  const size_t before = (kHuge - reinterpret_cast<uintptr_t>(begin) % kHuge) % kHuge;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t used = (before + size + page - 1) / page * page;
+  if (before > 0) ::munmap(begin, before);
+  if (size + kHuge > used) ::munmap(begin + used, size + kHuge - used);
+  ::madvise(begin + before, size, MADV_HUGEPAGE);
+  return begin + before;
+}
+
 Result<void> check_range(int64_t offset, int64_t size, int64_t limit) {
   const auto end = checked_add(offset, size);
   if (offset < 0 || size < 0 || !end || *end > limit) {
@@ -83,12 +104,10 @@ Buffer::Buffer(std::shared_ptr<BufferStorage> storage)
 Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   if (size_bytes < 0) return fail::invalid("A buffer of {} bytes is negative.", size_bytes);
   if (size_bytes >= kHugePage) {
-    void* data = ::mmap(nullptr, static_cast<size_t>(size_bytes), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (data == MAP_FAILED)
+    std::byte* data = map_huge_pages(size_bytes);
+    if (data == nullptr)
       return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
-    ::madvise(data, static_cast<size_t>(size_bytes), MADV_HUGEPAGE);
-    return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, true));
+    return Buffer(std::make_shared<HostStorage>(data, size_bytes, true));
   }
   const int64_t rounded = round_up(std::max<int64_t>(size_bytes, 1), kAlignment);
   void* data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));

@@ -2,12 +2,14 @@
 #include "backends/cpu/executable.h"
 
 #include <array>
+#include <chrono>
 #include <list>
 
 #include "backends/cpu/bound_plan.h"
 #include "backends/cpu/result_buffers.h"
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/state_binding.h"
+#include "backends/cpu/step_profile.h"
 #include "base/fail.h"
 #include "hw/host_memory.h"
 #include "quern/op.h"
@@ -63,6 +65,8 @@ class CpuExecutable final : public Executable {
   Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
   int64_t weight_bytes() const override { return weight_bytes_; }
   int64_t arena_bytes() const override { return arena_.size_bytes() + machine_->scratch_bytes(); }
+  void set_profiling(bool is_on) override { is_profiling_ = is_on; }
+  std::vector<ProfileEntry> take_profile() override { return profile_.take(); }
 
  private:
   Result<BoundPlan*> bind(const SymbolValues& symbols);
@@ -86,6 +90,8 @@ class CpuExecutable final : public Executable {
   // An address for inputs without bytes, since null means absent.
   alignas(64) std::array<std::byte, 64> nothing_{};
   int64_t weight_bytes_ = 0;
+  bool is_profiling_ = false;
+  StepProfile profile_;
 };
 
 int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
@@ -178,7 +184,12 @@ Result<void> CpuExecutable::run_steps(const BoundPlan& bound, std::span<HostKvSt
     const PlannedStep& planned = plan_.steps[i];
     if (planned.state >= 0) context.kv = states[static_cast<size_t>(planned.state)];
     context.stream = stream;
+    const auto start = std::chrono::steady_clock::now();
     const auto done = steps_[i]->run(context);
+    if (is_profiling_) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      profile_.add(graph_.node(planned.node), *steps_[i], context, taken.count());
+    }
     if (!done) return tl::unexpected(node_error(done.error(), graph_.node(planned.node)));
   }
   return {};

@@ -193,6 +193,34 @@ TEST(CpuExecutable, RefusesARunThatDoesNotFit) {
       << result.error().message;
 }
 
+TEST(CpuExecutable, AProfileSumsRunsByOperationAndShape) {
+  const auto weights = small_weights();
+  auto cpu = load_graph(small_graph(), on_cpu(1), &weights);
+  ASSERT_TRUE(cpu.has_value());
+  std::mt19937 random(5);
+  const auto run = [&](int64_t rows) {
+    return cpu->run({{"x", random_tensor(DType::kF32, Shape{rows, 8}, random)}}).has_value();
+  };
+  ASSERT_TRUE(run(3));
+  EXPECT_TRUE(cpu->executable->take_profile().empty());  // off at first
+  cpu->executable->set_profiling(true);
+  ASSERT_TRUE(run(3) && run(3) && run(1));
+  const auto entries = cpu->executable->take_profile();
+  ASSERT_EQ(entries.size(), 4U);  // two operations, two sizes
+  EXPECT_EQ(entries[0].op, "math.rmsnorm");
+  EXPECT_EQ(entries[0].runs, 2);
+  EXPECT_EQ(entries[0].bytes, 2 * 2 * 3 * 8 * 4);  // x and y
+  EXPECT_EQ(entries[1].op, "projection.linear");
+  EXPECT_EQ(entries[1].detail, "f32 f32 [5, 8] x 3");
+  EXPECT_EQ(entries[1].products, 2 * 3 * 5 * 8);
+  EXPECT_EQ(entries[3].detail, "f32 f32 [5, 8] x 1");
+  for (const ProfileEntry& entry : entries) EXPECT_GE(entry.seconds, 0);
+  EXPECT_TRUE(cpu->executable->take_profile().empty());
+  cpu->executable->set_profiling(false);
+  ASSERT_TRUE(run(2));
+  EXPECT_TRUE(cpu->executable->take_profile().empty());
+}
+
 TEST(CpuBackend, RefusesAnOperationWithoutAKernelByName) {
   OpRegistry ops;
   for (const OpDef* op : builtin_ops().list()) ops.add(*op);

@@ -33,6 +33,8 @@ class SharedTables {
   std::shared_ptr<const PackedWeight>& packed_weight(ValueId value, ActivationKind kind) {
     return packed_weights_[{value, kind}];
   }
+  // Where packed weights go, in the order in which they are packed.
+  WeightMemory& weight_memory() { return weight_memory_; }
 
  private:
   template <class T>
@@ -43,6 +45,7 @@ class SharedTables {
     std::shared_ptr<RopeTable<T>> table;
   };
   std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<const PackedWeight>> packed_weights_;
+  WeightMemory weight_memory_;
   std::tuple<std::vector<RopeEntry<float>>, std::vector<RopeEntry<double>>> ropes_;
 };
 

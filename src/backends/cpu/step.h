@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "backends/cpu/machine.h"
@@ -34,6 +35,13 @@ struct StepShapes {
   std::span<const TensorView> outputs;
 };
 
+// What a run of a step amounts to, for profiles.
+struct StepWork {
+  std::string detail;   // empty: the shape of the output
+  double products = 0;  // multiplications, each with an addition
+  double bytes = 0;     // 0: those of all operands and results
+};
+
 // Made by a StepMaker; owns what it prepared (packed weights, tables). One thread only.
 class Step {
  public:
@@ -43,6 +51,8 @@ class Step {
   virtual int64_t packed_bytes(const StepShapes&) const { return 0; }
   // Bytes of weights that the step keeps in a layout of its own.
   virtual int64_t weight_bytes() const { return 0; }
+  // Of the run that had this context.
+  virtual StepWork work(const StepContext&) const { return {}; }
 };
 
 class LoadedValues;  // weights and constants, known when a graph is loaded

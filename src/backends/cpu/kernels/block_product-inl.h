@@ -27,10 +27,11 @@ QUERN_INLINE void prefetch(const std::byte* p) {
                                  QUERN_INLINE_LAMBDA { __builtin_prefetch(p + line * 64); });
 }
 
-// For one token, when the weights come from memory: the bytes that lie kPrefetchDistance ahead.
+// The bytes that lie kPrefetchDistance ahead.
 template <int kTokens, int64_t kBytes>
 QUERN_INLINE void prefetch_ahead(const std::byte* p) {
-  if constexpr (kTokens == 1 && kPrefetchDistance > 0) prefetch<kBytes>(p + kPrefetchDistance);
+  constexpr int kDistance = kPrefetchDistance<kTokens>;
+  if constexpr (kDistance > 0) prefetch<kBytes>(p + kDistance);
 }
 
 // kTokens of the tile's tokens.
@@ -65,7 +66,7 @@ struct TileProduct {
       unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA {
         unroll<kPlanes>([&](auto p) QUERN_INLINE_LAMBDA {
           const int8_t* at = a.q + (t * kPlanes + p) * 32 + kQuad * 4;
-          sums[t][p].add(quad, weights, bits_as<VecI8>(splat_i32(at)));
+          sums[t][p].add(quad, weights, at);
         });
       });
     });
@@ -220,19 +221,10 @@ void multiply_tokens(const BlockProduct& p, int64_t panel, int64_t width, int64_
   }
 }
 
-// Tokens per pass over a panel. A token takes one vector per plane (two for super schemes) beside
-// its float sum; there are 32 vectors at 512 bits and 16 below. Levels without 8-bit products are
-// slow anyway and stay small.
-template <SchemeId kId, int kPlanes>
-constexpr int tokens_at_once() {
-  if (kLanes >= 16) return scheme(kId).is_super() && kPlanes == 2 ? 4 : 8;
-  return kLanes == 8 ? 4 / kPlanes : 1;
-}
-
 // The tile of `width` tokens (8, 4, 2 or 1) that begins at token `tile`.
 template <SchemeId kId, int kPlanes>
 void multiply_tile(const BlockProduct& p, int64_t panel, int64_t width, int64_t tile) {
-  constexpr int kMost = tokens_at_once<kId, kPlanes>();
+  constexpr int kMost = kTokensAtOnce<scheme(kId).is_super(), kPlanes>;
   for (int64_t token = tile; token < tile + width;) {
     const int64_t rest = tile + width - token;
     if (kMost >= 8 && rest >= 8) {

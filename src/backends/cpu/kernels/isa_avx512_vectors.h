@@ -49,6 +49,15 @@ QUERN_INLINE VecI16 multiply_bytes(VecU8 a, VecI8 b) {
   return (VecI16)_mm512_maddubs_epi16((__m512i)a, (__m512i)b);
 }
 
+// run = products, or run + products, of unsigned weights and the four signed activations at a
+// place, added by pairs.
+QUERN_INLINE void multiply_quad(VecI16& run, VecU8 weights, const int8_t* activations) {
+  run = multiply_bytes(weights, bits_as<VecI8>(splat_i32(activations)));
+}
+QUERN_INLINE void add_quad(VecI16& run, VecU8 weights, const int8_t* activations) {
+  run += multiply_bytes(weights, bits_as<VecI8>(splat_i32(activations)));
+}
+
 // Table entry for each code below 16.
 QUERN_INLINE VecI8 look_up(const int8_t* table, VecU8 codes) {
   const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));

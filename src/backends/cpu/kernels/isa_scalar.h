@@ -7,8 +7,12 @@ namespace quern::cpu {
 namespace {
 constexpr Isa kThisIsa = Isa::kScalar;
 constexpr int kVectorBytes = 4;
-// How far ahead of the weights a product with one token prefetches, in bytes; 0: not at all.
+// How far ahead of the weights a product prefetches, in bytes; 0: not at all.
+template <int kTokens>
 constexpr int kPrefetchDistance = 0;
+// Tokens that one pass over a panel of a block-quantised weight multiplies: 1, 2, 4 or 8.
+template <bool kIsSuper, int kPlanes>
+constexpr int kTokensAtOnce = 1;
 }  // namespace
 }  // namespace quern::cpu
 

@@ -9,8 +9,12 @@ namespace quern::cpu {
 namespace {
 constexpr Isa kThisIsa = Isa::kSse2;
 constexpr int kVectorBytes = 16;
-// How far ahead of the weights a product with one token prefetches, in bytes.
-constexpr int kPrefetchDistance = 2048;
+// How far ahead of the weights a product prefetches, in bytes; 0: not at all.
+template <int kTokens>
+constexpr int kPrefetchDistance = kTokens == 1 ? 2048 : 0;
+// Tokens that one pass over a panel of a block-quantised weight multiplies: 1, 2, 4 or 8.
+template <bool kIsSuper, int kPlanes>
+constexpr int kTokensAtOnce = 1;
 }  // namespace
 }  // namespace quern::cpu
 

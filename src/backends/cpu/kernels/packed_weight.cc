@@ -15,8 +15,12 @@ namespace quern::cpu {
 // Fills a PackedWeight in steps: form, memory, panels.
 class WeightPacker {
  public:
-  WeightPacker(const Tensor& weight, ActivationKind activations, const LinearKernels& kernels)
-      : weight_(weight), kernels_(kernels), format_(find_block_format(weight.dtype())) {
+  WeightPacker(const Tensor& weight, ActivationKind activations, const LinearKernels& kernels,
+               WeightMemory* memory)
+      : weight_(weight),
+        kernels_(kernels),
+        memory_(memory),
+        format_(find_block_format(weight.dtype())) {
     packed_.dtype_ = weight.dtype();
     packed_.activations_ = activations;
   }
@@ -102,7 +106,8 @@ class WeightPacker {
                              weight_.shape().to_string());
     }
     packed_.panel_bytes_ = *panel_bytes;
-    QUERN_ASSIGN_OR_RETURN(packed_.buffer_, Buffer::allocate_host(*bytes));
+    QUERN_ASSIGN_OR_RETURN(packed_.buffer_, memory_ != nullptr ? memory_->allocate(*bytes)
+                                                               : Buffer::allocate_host(*bytes));
     return {};
   }
 
@@ -168,13 +173,15 @@ class WeightPacker {
 
   const Tensor& weight_;
   const LinearKernels& kernels_;
+  WeightMemory* memory_;
   const BlockFormat* format_;
   PackedWeight packed_;
 };
 
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
-                                 const KernelTable& kernels, ThreadPool& pool) {
-  return WeightPacker(weight, activations, kernels.linear).pack(pool);
+                                 const KernelTable& kernels, ThreadPool& pool,
+                                 WeightMemory* memory) {
+  return WeightPacker(weight, activations, kernels.linear, memory).pack(pool);
 }
 
 }  // namespace quern::cpu

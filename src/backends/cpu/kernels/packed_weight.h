@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backends/cpu/kernels/kernel_table.h"
+#include "backends/cpu/kernels/weight_memory.h"
 #include "base/thread_pool.h"
 #include "quern/tensor.h"
 
@@ -56,10 +57,12 @@ class PackedWeight {
   Buffer buffer_;
 };
 
-// Packs `weight` [rows, columns], a float or block-quantised host tensor, in parallel.
+// Packs `weight` [rows, columns], a float or block-quantised host tensor, in parallel, into
+// `memory` or, where that is null, into memory of its own.
 // Errors: kInvalidArgument for another rank, dtype or a kind that the dtype does not allow;
 // kResourceExhausted.
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
-                                 const KernelTable& kernels, ThreadPool& pool);
+                                 const KernelTable& kernels, ThreadPool& pool,
+                                 WeightMemory* memory = nullptr);
 
 }  // namespace quern::cpu

@@ -32,9 +32,7 @@ int32_t dot_products(int64_t rounds) {
     unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].start(VecI32{}); });
     unroll<8>([&](auto quad) QUERN_INLINE_LAMBDA {
       hide(p);
-      unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA {
-        sums[c].add(quad, weights, bits_as<VecI8>(splat_i32(p + c * 4)));
-      });
+      unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].add(quad, weights, p + c * 4); });
     });
     unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { total ^= sums[c].total(); });
   }

@@ -1,5 +1,5 @@
 // Integer dot products by vpmaddubsw, which sums pairs of u8 x i8 into saturating 16 bits.
-// The level defines multiply_bytes (vpmaddubsw), multiply_pairs (vpmaddwd) and FullQuadSum.
+// The level defines multiply_quad and add_quad (vpmaddubsw), and multiply_pairs (vpmaddwd).
 #pragma once
 
 #include "backends/cpu/kernels/vector-inl.h"
@@ -21,9 +21,12 @@ struct QuadSum {
   VecI16 run;
 
   QUERN_INLINE void start(VecI32 value) { sum = value; }
-  QUERN_INLINE void add(int q, VecU8 weights, VecI8 activations) {
-    const VecI16 products = multiply_bytes(weights, activations);
-    run = q % kRun == 0 ? products : run + products;
+  QUERN_INLINE void add(int q, VecU8 weights, const int8_t* activations) {
+    if (q % kRun == 0) {
+      multiply_quad(run, weights, activations);
+    } else {
+      add_quad(run, weights, activations);
+    }
     if (q % kRun == kRun - 1) sum += multiply_pairs(run, VecI16{} + 1);
   }
   QUERN_INLINE VecI32 total() const { return sum; }
@@ -37,12 +40,16 @@ struct NibbleQuadSum {
   VecI16 high;
 
   QUERN_INLINE void start(VecI32 value) { sum = value; }
-  QUERN_INLINE void add(int q, VecU8 weights, VecI8 activations) {
-    const VecU8 high_nibbles = bits_as<VecU8>((bits_as<VecU16>(weights) >> 4)) & 15;
-    const VecI16 low_products = multiply_bytes(weights & 15, activations);
-    const VecI16 high_products = multiply_bytes(high_nibbles, activations);
-    low = q == 0 ? low_products : low + low_products;
-    high = q == 0 ? high_products : high + high_products;
+  QUERN_INLINE void add(int q, VecU8 weights, const int8_t* activations) {
+    const VecU8 low_nibbles = weights & 15;
+    const VecU8 high_nibbles = bits_as<VecU8>(bits_as<VecU16>(weights) >> 4) & 15;
+    if (q == 0) {
+      multiply_quad(low, low_nibbles, activations);
+      multiply_quad(high, high_nibbles, activations);
+    } else {
+      add_quad(low, low_nibbles, activations);
+      add_quad(high, high_nibbles, activations);
+    }
     if (q == kQuads - 1) {
       sum += multiply_pairs(low, VecI16{} + 1) + (multiply_pairs(high, VecI16{} + 1) << 4);
     }

@@ -37,6 +37,11 @@ typedef uint8_t VecU8Half __attribute__((vector_size(kLanes * 2)));
 typedef int8_t VecI8Quarter __attribute__((vector_size(kLanes)));
 typedef uint8_t VecU8Quarter __attribute__((vector_size(kLanes)));
 
+// Four bytes of any type in memory.
+struct FourBytes {
+  char bytes[4];
+};
+
 // std::conditional_t without its header.
 template <bool kFirst, class A, class B>
 struct ConditionalTypeOf {

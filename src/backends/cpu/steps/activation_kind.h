@@ -1,6 +1,8 @@
 // What a product step's activations are, from their dtype.
 #pragma once
 
+#include <string_view>
+
 #include "backends/cpu/kernels/packed_weight.h"
 
 namespace quern::cpu {
@@ -16,6 +18,20 @@ inline ActivationKind activation_kind_of(DType x) {
     default:
       return ActivationKind::kF32;
   }
+}
+
+inline std::string_view activation_kind_name(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::kInt8:
+      return "int8";
+    case ActivationKind::kInt16:
+      return "int16";
+    case ActivationKind::kF64:
+      return "f64";
+    case ActivationKind::kF32:
+      return "f32";
+  }
+  return "";
 }
 
 }  // namespace quern::cpu

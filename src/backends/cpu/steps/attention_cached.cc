@@ -1,5 +1,8 @@
 // attention.cached: tiles of query rows over the threads.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
 
 #include "backends/cpu/steps/attention_worker.h"
 #include "backends/cpu/steps/float_rows.h"
@@ -45,6 +48,27 @@ class AttentionStep final : public Step {
     const auto tiles = cut_attention_tiles(places, store.num_heads(), group, window_);
     if (tiles.empty()) return {};
     return should_split(tiles) ? run_split(job, tiles) : run_tiles(job, tiles);
+  }
+
+  // Bytes: the cache is read once by each tile that shares its loads; counted once a token.
+  StepWork work(const StepContext& context) const override {
+    const HostKvStore& store = *context.kv;
+    const TensorView& positions = context.inputs[1];
+    const Shape& q = context.inputs[0].shape;
+    double keys = 0;
+    int64_t deepest = 0;
+    for (int64_t t = 0; t < q[0]; ++t) {
+      const KeyRange visible = visible_keys(positions.as<const int32_t>()[t], window_);
+      keys += static_cast<double>(visible.last - visible.first);
+      deepest = std::max(deepest, visible.last);
+    }
+    const auto dims = static_cast<double>(store.key_dim() + store.value_dim());
+    const auto row_bytes = static_cast<double>(store.key_row_bytes() + store.value_row_bytes());
+    const uint64_t bound = std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(1, deepest)));
+    return {.detail = fmt::format("{} [{} x {}] at most {} keys x {}", dtype_name(store.key_type()),
+                                  store.num_heads(), q[1] / store.num_heads(), bound, q[0]),
+            .products = keys * dims * static_cast<double>(q[1]),
+            .bytes = static_cast<double>(deepest * store.num_heads()) * row_bytes};
   }
 
  private:

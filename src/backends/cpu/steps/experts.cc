@@ -162,7 +162,8 @@ MadeStep make(const StepRequest& request) {
   for (int64_t expert = 0; expert < weight.shape()[0]; ++expert) {
     QUERN_ASSIGN_OR_RETURN(const Tensor part, slice_expert(weight, expert));
     QUERN_ASSIGN_OR_RETURN(packed.emplace_back(),
-                           pack_weight(part, kind, request.machine.kernels, request.machine.pool));
+                           pack_weight(part, kind, request.machine.kernels, request.machine.pool,
+                                       &request.tables.weight_memory()));
   }
   QUERN_ASSIGN_OR_RETURN(auto bias, VectorOperand<T>::make(request, kBias));
   return std::make_unique<ExpertsStep<T>>(request, std::move(packed), std::move(bias));

@@ -1,6 +1,8 @@
 // projection.linear: weights packed when the graph is loaded, activations as floats or packed.
 #include "backends/cpu/kernels/linear.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "backends/cpu/kernels/activation_packing.h"
@@ -41,6 +43,18 @@ class LinearStep final : public Step {
   }
 
   int64_t weight_bytes() const override { return weight_ ? weight_->size_bytes() : 0; }
+
+  StepWork work(const StepContext& context) const override {
+    if (!weight_) return {};
+    const auto tokens = static_cast<double>(context.inputs[kX].shape.num_rows());
+    const auto rows = static_cast<double>(weight_->rows());
+    const auto columns = static_cast<double>(weight_->columns());
+    return {.detail = fmt::format("{} {} [{}, {}] x {}", dtype_name(weight_->dtype()),
+                                  activation_kind_name(kind_), weight_->rows(), weight_->columns(),
+                                  context.inputs[kX].shape.num_rows()),
+            .products = tokens * rows * columns,
+            .bytes = static_cast<double>(weight_->size_bytes()) + 4 * tokens * (rows + columns)};
+  }
 
  private:
   bool is_integer() const {
@@ -114,7 +128,8 @@ Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& reque
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
   QUERN_ASSIGN_OR_RETURN(PackedWeight packed,
-                         pack_weight(tensor, kind, request.machine.kernels, request.machine.pool));
+                         pack_weight(tensor, kind, request.machine.kernels, request.machine.pool,
+                                     &request.tables.weight_memory()));
   slot = std::make_shared<const PackedWeight>(std::move(packed));
   return slot;
 }
