@@ -17,26 +17,8 @@ void pause_cpu() {
 #endif
 }
 
-// Spins about 10 us, then yields until about 50 us, while `is_waiting()`; false when time is up.
-template <class F>
-bool spin_while(F&& is_waiting) {
-  using Clock = std::chrono::steady_clock;
-  for (int i = 0; i < 64; ++i) {
-    if (!is_waiting()) return true;
-    pause_cpu();
-  }
-  const auto start = Clock::now();
-  while (is_waiting()) {
-    const auto waited = Clock::now() - start;
-    if (waited > std::chrono::microseconds(50)) return false;
-    if (waited > std::chrono::microseconds(10)) {
-      std::this_thread::yield();
-    } else {
-      for (int i = 0; i < 16; ++i) pause_cpu();
-    }
-  }
-  return true;
-}
+// Bytes that a waiting thread prefetches between two looks at what it waits for.
+constexpr int64_t kPrefetchStep = 1024;
 
 }  // namespace
 
@@ -49,7 +31,59 @@ struct ThreadPool::Job {
   std::atomic<void*> context{nullptr};
   std::atomic<ChunkFunction::Call> call{nullptr};
   alignas(64) std::atomic<uint32_t> done{0};
+  // What is expected, and how much of it has been prefetched.
+  alignas(64) std::atomic<const std::byte*> expected{nullptr};
+  std::atomic<int64_t> expected_bytes{0};
+  std::atomic<int64_t> prefetched{0};
 };
+
+void ThreadPool::expect(std::span<const std::byte> bytes) {
+  if (num_threads_ == 1) return;
+  Job& job = *job_;
+  job.expected_bytes.store(0, std::memory_order_relaxed);
+  job.expected.store(bytes.data(), std::memory_order_relaxed);
+  job.prefetched.store(0, std::memory_order_relaxed);
+  job.expected_bytes.store(static_cast<int64_t>(bytes.size()), std::memory_order_release);
+}
+
+// False when there is nothing left to prefetch. A thread that is late by one expectation prefetches
+// a wrong address, which harms nobody.
+bool ThreadPool::prefetch_some() {
+  Job& job = *job_;
+  const int64_t size = job.expected_bytes.load(std::memory_order_acquire);
+  if (job.prefetched.load(std::memory_order_relaxed) >= size) return false;
+  const int64_t begin = job.prefetched.fetch_add(kPrefetchStep, std::memory_order_relaxed);
+  const std::byte* from = job.expected.load(std::memory_order_relaxed);
+  for (int64_t i = begin; i < std::min(begin + kPrefetchStep, size); i += 64) {
+    __builtin_prefetch(from + i);
+  }
+  return true;
+}
+
+// Prefetches and spins about 10 us, then yields until about 50 us, while `is_waiting()`; false when
+// time is up.
+template <class F>
+bool ThreadPool::spin_while(F&& is_waiting) {
+  using Clock = std::chrono::steady_clock;
+  while (is_waiting() && prefetch_some()) {
+  }
+  for (int i = 0; i < 64; ++i) {
+    if (!is_waiting()) return true;
+    pause_cpu();
+  }
+  const auto start = Clock::now();
+  while (is_waiting()) {
+    if (prefetch_some()) continue;
+    const auto waited = Clock::now() - start;
+    if (waited > std::chrono::microseconds(50)) return false;
+    if (waited > std::chrono::microseconds(10)) {
+      std::this_thread::yield();
+    } else {
+      for (int i = 0; i < 16; ++i) pause_cpu();
+    }
+  }
+  return true;
+}
 
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)), job_(std::make_unique<Job>()) {

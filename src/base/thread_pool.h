@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -45,11 +47,19 @@ class ThreadPool {
   // num_chunks < 2^31. `f` must not throw and must not call run() of the same pool.
   void run(int64_t num_chunks, ChunkFunction f);
 
+  // What a later run() will read. Until then threads without work bring it into their caches, so
+  // that memory does not idle while the caller computes alone. Changes speed only; the bytes may
+  // go away at any time. Replaces what was expected before.
+  void expect(std::span<const std::byte> bytes);
+
  private:
   struct Job;
   void worker(int thread);
   bool work_on(uint32_t epoch, int thread);
   void wait_for_completion(int64_t num_chunks);
+  bool prefetch_some();
+  template <class F>
+  bool spin_while(F&& is_waiting);
 
   int num_threads_;
   std::unique_ptr<Job> job_;

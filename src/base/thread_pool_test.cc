@@ -43,5 +43,33 @@ TEST(ThreadPool, WorkersWakeAfterSleeping) {
   }
 }
 
+// What is expected changes nothing but speed, whatever it is and however often it changes.
+TEST(ThreadPool, ExpectationsLeaveJobsAlone) {
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::vector<std::byte> bytes(100'000);
+    int64_t total = 0;
+    for (int job = 0; job < 2000; ++job) {
+      switch (job % 4) {
+        case 0:
+          pool.expect(bytes);
+          break;
+        case 1:
+          pool.expect({});
+          break;
+        case 2:
+          pool.expect(std::span(bytes).first(static_cast<size_t>(job)));
+          break;
+        default:
+          pool.expect(std::vector<std::byte>(5000));  // gone at once
+      }
+      std::atomic<int64_t> sum{0};
+      pool.run(5, [&](int64_t chunk, int) { sum += chunk; });
+      total += sum;
+    }
+    EXPECT_EQ(total, 2000 * 10);
+  }
+}
+
 }  // namespace
 }  // namespace quern

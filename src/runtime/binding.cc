@@ -63,8 +63,12 @@ Result<void> check_states(const Graph& graph, const RunArguments& arguments) {
 }  // namespace
 
 Result<SymbolValues> bind_arguments(const Graph& graph, const RunArguments& arguments) {
+  return bind_arguments(graph, graph.inputs(), arguments);
+}
+
+Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> inputs,
+                                    const RunArguments& arguments) {
   SymbolValues symbols;
-  const std::vector<NodeId> inputs = graph.inputs();
   for (const NodeId id : inputs) {
     const Node& node = graph.node(id);
     const auto it = arguments.inputs.find(node.name);

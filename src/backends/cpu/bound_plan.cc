@@ -113,13 +113,19 @@ Result<void> BoundPlan::lay_out(const Plan& plan) {
 }
 
 void BoundPlan::attach(const RunMemory& memory) {
+  bool has_moved = !is_attached_;
   for (size_t i = 0; i < storages_.size(); ++i) {
     const Storage& storage = storages_[i];
     const auto index = static_cast<size_t>(storage.index);
-    if (storage.home == Home::kArena) bases_[i] = memory.arena + offsets_[i];
-    if (storage.home == Home::kInput) bases_[i] = memory.inputs[index];
-    if (storage.home == Home::kResult) bases_[i] = memory.results[index];
+    std::byte* base = bases_[i];
+    if (storage.home == Home::kArena) base = memory.arena + offsets_[i];
+    if (storage.home == Home::kInput) base = memory.inputs[index];
+    if (storage.home == Home::kResult) base = memory.results[index];
+    has_moved |= base != bases_[i];
+    bases_[i] = base;
   }
+  if (!has_moved) return;  // the usual case while decoding
+  is_attached_ = true;
   for (size_t i = 0; i < views_.size(); ++i) {
     const int32_t storage = view_storage_[i];
     views_[i].data = storage == kNoStorage ? nullptr : bases_[static_cast<size_t>(storage)];

@@ -64,6 +64,7 @@ class BoundPlan {
   std::vector<int64_t> offsets_;       // by storage; in the arena
   std::vector<std::byte*> bases_;      // by storage, after attach()
   int64_t arena_bytes_ = 0;
+  bool is_attached_ = false;
 };
 
 }  // namespace quern::cpu

@@ -1,6 +1,7 @@
 // Loading of steps, and runs.
 #include "backends/cpu/executable.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <list>
@@ -35,6 +36,10 @@ Result<void> check_room(std::string_view what, int64_t size_bytes) {
                          gibibytes(size_bytes), gibibytes(*available));
 }
 
+// Of the weights of a later step, what threads without work prefetch: less than a second-level
+// cache.
+constexpr size_t kExpectedBytes = size_t{384} << 10;
+
 // Plans of the last bindings of symbols are kept: decode repeats one, prefill chunks another.
 constexpr size_t kMaxBoundPlans = 8;
 
@@ -56,9 +61,10 @@ class CpuExecutable final : public Executable {
   CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
       : graph_(artifact.graph),
         plan_(artifact.plan),
+        inputs_(artifact.graph.inputs()),
         machine_(std::move(machine)),
         result_buffers_(artifact.plan.result_storages.size()) {
-    for (const NodeId id : graph_.inputs()) input_names_.push_back(graph_.node(id).name);
+    for (const NodeId id : inputs_) input_names_.push_back(graph_.node(id).name);
   }
 
   Result<void> load(const WeightSource* weights, const Progress& progress);
@@ -69,21 +75,26 @@ class CpuExecutable final : public Executable {
   std::vector<ProfileEntry> take_profile() override { return profile_.take(); }
 
  private:
+  void find_next_weights();
   Result<BoundPlan*> bind(const SymbolValues& symbols);
   Result<void> grow_arena(int64_t size_bytes);
   Result<void> attach(BoundPlan& bound, const RunArguments& arguments,
                       std::vector<Buffer>& results);
   Result<void> run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
                          uint32_t stream);
+  Result<void> run_step(size_t index, const StepContext& context);
   Result<Tensor> result_tensor(const BoundPlan& bound, ValueId value,
                                std::span<const Buffer> results) const;
 
   Graph graph_;
   Plan plan_;
+  std::vector<NodeId> inputs_;
   std::vector<std::string> input_names_;
   std::shared_ptr<Machine> machine_;
   std::optional<LoadedValues> loaded_;
   std::vector<std::unique_ptr<Step>> steps_;
+  // By step: the beginning of the weights that the first step after it with weights reads.
+  std::vector<std::span<const std::byte>> next_weights_;
   std::list<BoundPlan> bound_plans_;  // most recently used first
   ResultBuffers result_buffers_;
   Buffer arena_;
@@ -120,7 +131,17 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
     if (progress && size > 0) progress(done, total);
   }
   loaded_->release_source();
+  find_next_weights();
   return {};
+}
+
+void CpuExecutable::find_next_weights() {
+  next_weights_.resize(steps_.size());
+  std::span<const std::byte> next;
+  for (size_t i = steps_.size(); i-- > 0;) {
+    next_weights_[i] = next.first(std::min(next.size(), kExpectedBytes));
+    if (!steps_[i]->weights().empty()) next = steps_[i]->weights();
+  }
 }
 
 Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
@@ -184,14 +205,19 @@ Result<void> CpuExecutable::run_steps(const BoundPlan& bound, std::span<HostKvSt
     const PlannedStep& planned = plan_.steps[i];
     if (planned.state >= 0) context.kv = states[static_cast<size_t>(planned.state)];
     context.stream = stream;
-    const auto start = std::chrono::steady_clock::now();
-    const auto done = steps_[i]->run(context);
-    if (is_profiling_) {
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      profile_.add(graph_.node(planned.node), *steps_[i], context, taken.count());
-    }
+    machine_->pool.expect(next_weights_[i]);
+    const auto done = run_step(i, context);
     if (!done) return tl::unexpected(node_error(done.error(), graph_.node(planned.node)));
   }
+  return {};
+}
+
+Result<void> CpuExecutable::run_step(size_t index, const StepContext& context) {
+  if (!is_profiling_) return steps_[index]->run(context);
+  const auto start = std::chrono::steady_clock::now();
+  QUERN_TRY(steps_[index]->run(context));
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  profile_.add(graph_.node(plan_.steps[index].node), *steps_[index], context, taken.count());
   return {};
 }
 
@@ -209,7 +235,7 @@ Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId valu
 }
 
 Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& arguments) {
-  QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
+  QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, inputs_, arguments));
   QUERN_ASSIGN_OR_RETURN(const auto states, bind_states(graph_, arguments));
   QUERN_ASSIGN_OR_RETURN(BoundPlan * bound, bind(symbols));
   std::vector<Buffer> results;

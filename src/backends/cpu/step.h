@@ -51,6 +51,8 @@ class Step {
   virtual int64_t packed_bytes(const StepShapes&) const { return 0; }
   // Bytes of weights that the step keeps in a layout of its own.
   virtual int64_t weight_bytes() const { return 0; }
+  // The packed weights that every run reads from their beginning; empty: none.
+  virtual std::span<const std::byte> weights() const { return {}; }
   // Of the run that had this context.
   virtual StepWork work(const StepContext&) const { return {}; }
 };

@@ -44,6 +44,11 @@ class LinearStep final : public Step {
 
   int64_t weight_bytes() const override { return weight_ ? weight_->size_bytes() : 0; }
 
+  std::span<const std::byte> weights() const override {
+    if (!weight_) return {};
+    return {weight_->panels(), static_cast<size_t>(weight_->size_bytes())};
+  }
+
   StepWork work(const StepContext& context) const override {
     if (!weight_) return {};
     const auto tokens = static_cast<double>(context.inputs[kX].shape.num_rows());
