@@ -15,8 +15,8 @@ struct Limits {
   int max_depth = 400;
 };
 
-inline constexpr size_t kBytesPerStep = 128;
-inline constexpr size_t kBytesPerClassStep = 16;
+inline constexpr size_t kBytesPerStep = 64;
+inline constexpr size_t kBytesPerClassStep = 8;
 // Values that nest deeper cannot be printed, compared or converted.
 inline constexpr int kMaxValueDepth = 100;
 
