@@ -3,19 +3,16 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "base/fail.h"
 #include "text/merge_symbols-inl.h"
+#include "text/piece_text.h"
 #include "text/utf8.h"
 
 namespace quern {
 namespace {
-
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // ▁ U+2581
 
 // Highest score first, as a number that ascends. Scores are finite or infinite, never NaN.
 uint32_t priority_of(float score) {
@@ -24,31 +21,11 @@ uint32_t priority_of(float score) {
   return ~ascending;
 }
 
-// 0x0A of "<0x0A>".
-std::optional<uint8_t> parse_byte_token(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
-  uint8_t byte = 0;
-  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, byte, 16);
-  if (error != std::errc() || end != text.data() + 5) return std::nullopt;
-  return byte;
-}
-
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (size_t begin = 0;;) {
-    const size_t at = text.find(from, begin);
-    out += text.substr(begin, at - begin);
-    if (at == std::string_view::npos) return out;
-    out += to;
-    begin = at + from.size();
-  }
-}
-
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   SentencePieceTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame)
       : Tokenizer(std::move(table), vocabulary, frame) {
-    fill_bytes();
+    byte_ids_ = append_piece_bytes(this->table(), bytes_);
     index_pieces(vocabulary.scores);
   }
 
@@ -71,37 +48,16 @@ class SentencePieceTokenizer final : public Tokenizer {
                            std::vector<int32_t>& ids) const;
   Result<void> push_bytes(std::string_view bytes, std::vector<int32_t>& ids) const;
   size_t word_end(std::string_view text) const;
-  void fill_bytes();
   void index_pieces(std::span<const float> scores);
 
   TextIndex pieces_;             // tokens that text can become
   std::vector<Merge> merges_;    // by id: what joining to this token is
   uint32_t max_piece_size_ = 0;  // bytes
-  std::array<int32_t, 256> byte_ids_{};
+  ByteIds byte_ids_{};
   // Whether some piece has a ▁ behind a character that ends with this byte. Where none has, no
   // merge reaches over that place, and the text can be cut there.
   std::array<bool, 256> joins_space_{};
 };
-
-void SentencePieceTokenizer::fill_bytes() {
-  size_t size = 0;
-  for (int32_t id = 0; id < table().size(); ++id) size += table().text(id).size();
-  bytes_.reserve(static_cast<size_t>(table().size()), size);
-  byte_ids_.fill(kNoToken);
-  for (int32_t id = 0; id < table().size(); ++id) {
-    const std::string_view text = table().text(id);
-    const auto byte = parse_byte_token(text);
-    if (table().type(id) == TokenType::kByte && byte) {
-      const char c = static_cast<char>(*byte);
-      bytes_.append({&c, 1});
-      byte_ids_[*byte] = id;
-    } else if (table().is_special(id) || table().type(id) == TokenType::kUserDefined) {
-      bytes_.append(text);
-    } else {
-      bytes_.append(replace_all(text, kSpaceMark, " "));
-    }
-  }
-}
 
 void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
   pieces_ = TextIndex(static_cast<size_t>(table().size()));

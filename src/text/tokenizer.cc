@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "text/bpe_tokenizer.h"
 #include "text/sentencepiece_tokenizer.h"
+#include "text/unigram_tokenizer.h"
 #include "text/wordpiece_tokenizer.h"
 
 namespace quern {
@@ -73,6 +74,7 @@ constexpr Kind kKinds[] = {
     {"llama", make_sentencepiece_tokenizer},
     {"gpt2", make_bpe_tokenizer},
     {"bert", make_wordpiece_tokenizer},
+    {"t5", make_unigram_tokenizer},
 };
 
 }  // namespace

@@ -61,6 +61,10 @@ std::string smollm2_file() {
   return existing(std::string(QUERN_MODELS_DIR) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
 }
 
+std::string gemma3_file() {
+  return existing(std::string(QUERN_MODELS_DIR) + "/gemma-3-270m-q4_k_m.gguf");
+}
+
 std::vector<std::string> isa_caps() {
   std::vector<std::string> caps;
   const BackendRegistry backends = register_backends();

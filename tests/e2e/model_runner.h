@@ -33,6 +33,8 @@ std::vector<int32_t> run_greedy(Engine& engine, const std::vector<int32_t>& ids,
 std::string suite_file(const std::string& name);
 // The SmolLM2 file in the cache that scripts/fetch_model fills; empty where it is absent.
 std::string smollm2_file();
+// The Gemma 3 file there; empty where it is absent.
+std::string gemma3_file();
 // Caps on the instruction set that this machine can run, weakest first.
 std::vector<std::string> isa_caps();
 

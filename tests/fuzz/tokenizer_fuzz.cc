@@ -1,5 +1,6 @@
 // libFuzzer target of the tokenizers: any bytes through every pre-tokenizer with a small byte-level
-// vocabulary, and through small SentencePiece and WordPiece ones. Build with the preset `fuzz`; run
+// vocabulary, and through small SentencePiece, unigram and WordPiece ones. Build with the preset
+// `fuzz`; run
 //   tokenizer_fuzz -timeout=10 -dict=FILE CORPUS
 // The first two bytes choose pre-tokenizer and options; the rest is the text.
 #include <fmt/core.h>
@@ -68,6 +69,20 @@ std::unique_ptr<Tokenizer> make_sentencepiece() {
   return make(std::move(v));
 }
 
+std::unique_ptr<Tokenizer> make_unigram() {
+  Vocabulary v{.model = "t5", .tokens = {"<pad>", "</s>", "<unk>"}};
+  v.types = {TokenType::kControl, TokenType::kControl, TokenType::kUnknown};
+  for (const char* piece : {"\u2581", "a", "t", "h", "e", "<", ">", "\u2581t", "he", "\u2581the",
+                            "aa", "aaaa", "\u2581\u2581", "a\u2581", "\u00E9", "<s", "\uFFFD"}) {
+    v.tokens.push_back(piece);
+  }
+  v.types.resize(v.tokens.size(), TokenType::kNormal);
+  v.tokens.push_back("<x>");
+  v.types.push_back(TokenType::kUserDefined);
+  for (size_t i = 0; i < v.tokens.size(); ++i) v.scores.push_back(-static_cast<float>(i % 7));
+  return make(std::move(v));
+}
+
 std::unique_ptr<Tokenizer> make_wordpiece() {
   Vocabulary v{.model = "bert",
                .tokens = {"[UNK]", "[CLS]", "[SEP]", "\u2581the", "\u2581a", "a", "he", "\u2581t",
@@ -101,6 +116,7 @@ void check(const Tokenizer& tokenizer, std::string_view text, uint8_t options, b
 struct Tokenizers {
   std::vector<std::unique_ptr<Tokenizer>> byte_level;
   std::unique_ptr<Tokenizer> sentencepiece = make_sentencepiece();
+  std::unique_ptr<Tokenizer> unigram = make_unigram();
   std::unique_ptr<Tokenizer> wordpiece = make_wordpiece();
   Tokenizers() {
     for (const auto& spec : pre_tokenizers()) byte_level.push_back(make_byte_level(spec.name));
@@ -119,6 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // ▁ in the text reads as a space, and special tokens get a space behind them.
   const bool comes_back = text.find("\u2581") == std::string_view::npos && (options & 3) == 0;
   quern::check(*tokenizers.sentencepiece, text, options, comes_back);
+  quern::check(*tokenizers.unigram, text, options, false);
   quern::check(*tokenizers.wordpiece, text, options, false);
   return 0;
 }

@@ -1,0 +1,73 @@
+#include "text/piece_normalizer.h"
+
+#include <gtest/gtest.h>
+
+#include "text/unigram_test_data.h"
+
+namespace quern {
+namespace {
+
+std::string normalize(std::string_view text, const PieceSpaces& spaces,
+                      const CharacterMap& map = {}) {
+  PieceNormalizer normalizer(map, spaces);
+  normalizer.add_text(text);
+  normalizer.finish();
+  return normalizer.text();
+}
+
+// SentencePiece's own texts; those with user-defined tokens are in the test of the tokenizer.
+TEST(PieceNormalizer, NormalisesAsSentencePiece) {
+  for (const auto& [name, entry] : unigram_test_data()["vocabularies"].items()) {
+    const Vocabulary v = unigram_vocabulary(entry);
+    const auto map = CharacterMap::make(v.precompiled_charsmap);
+    ASSERT_TRUE(map);
+    const PieceSpaces spaces{*v.add_space_prefix, *v.remove_extra_whitespaces};
+    size_t num_cases = 0;
+    for (const auto& item : entry["normalized"]) {
+      const std::string text = item[0];
+      if (text.find("<sep>") != std::string::npos || text.find("foo") != std::string::npos ||
+          text.find("@@") != std::string::npos) {
+        continue;
+      }
+      EXPECT_EQ(normalize(text, spaces, *map), item[1].get<std::string>()) << name << ": " << text;
+      ++num_cases;
+    }
+    EXPECT_GE(num_cases, 25U);
+  }
+}
+
+TEST(PieceNormalizer, ExtraSpacesGo) {
+  const PieceSpaces spaces{.add_prefix = false, .remove_extra = true};
+  EXPECT_EQ(normalize("  a   b  ", spaces), "a\u2581b");
+  EXPECT_EQ(normalize("   ", spaces), "");
+  EXPECT_EQ(normalize("", spaces), "");
+  EXPECT_EQ(normalize("a\tb", spaces), "a\tb");  // no rule makes it a space
+}
+
+TEST(PieceNormalizer, ThePrefixStandsBeforeTextOnly) {
+  EXPECT_EQ(normalize("a", {true, true}), "\u2581a");
+  EXPECT_EQ(normalize(" a", {true, true}), "\u2581a");
+  EXPECT_EQ(normalize(" a", {true, false}), "\u2581\u2581a");
+  EXPECT_EQ(normalize("   ", {true, true}), "");
+  EXPECT_EQ(normalize(" ", {true, false}), "\u2581\u2581");
+  EXPECT_EQ(normalize("", {true, false}), "");
+}
+
+TEST(PieceNormalizer, BrokenUtf8BecomesReplacementCharacters) {
+  EXPECT_EQ(normalize("a\xFF\xE6\xBC", {false, false}), "a\uFFFD\uFFFD\uFFFD");
+}
+
+TEST(PieceNormalizer, VerbatimTextStays) {
+  const CharacterMap map;
+  PieceNormalizer normalizer(map, {true, true});
+  normalizer.add_text(" a  ");
+  EXPECT_EQ(normalizer.add_verbatim("<  x>"), 7U);  // behind ▁a▁
+  normalizer.add_text("  b ");
+  EXPECT_EQ(normalizer.add_verbatim("\u2581"), 19U);
+  normalizer.add_text("  ");
+  normalizer.finish();
+  EXPECT_EQ(normalizer.text(), "\u2581a\u2581<  x>\u2581b\u2581\u2581");
+}
+
+}  // namespace
+}  // namespace quern
