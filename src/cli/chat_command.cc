@@ -74,6 +74,8 @@ bool run_slash(ChatSession& session, const std::string& line) {
     session.reset();
   } else if (name == "/system") {
     session.set_system(rest);
+  } else if ((name == "/save" || name == "/load") && rest.empty()) {
+    result = fail::invalid("{} needs the name of a file.", name);
   } else if (name == "/save") {
     result = save(session, rest);
   } else if (name == "/load") {

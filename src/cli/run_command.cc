@@ -12,7 +12,10 @@
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/sampler_flags.h"
+#include "cli/token_list.h"
 #include "generate/generate.h"
+#include "generate/prompt_cache.h"
+#include "generate/sequence_file.h"
 #include "text/chat_template.h"
 #include "text/utf8.h"
 
@@ -26,15 +29,19 @@ struct RunFlags {
   std::string system;
   GenerateOptions generate;
   SamplerFlags sampler;
+  std::string prompt_cache;
+  bool shows_prompt = false;
   bool is_json = false;
   bool is_quiet = false;
 };
 
-// An explicit number of tokens is honoured beyond the length that the model was trained for.
+// An explicit number of tokens is honoured beyond the length that the model was trained for, but
+// not beyond an explicit context.
 void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
   const int64_t wanted =
       static_cast<int64_t>(num_prompt) + std::max<int64_t>(flags.generate.max_tokens, 0);
-  if (flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
+  const bool is_limited = flags.engine.context > 0;
+  if (is_limited || flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
   if (!flags.is_quiet) {
     fmt::print(stderr,
                "The model was trained for {} tokens; up to {} are asked for, and the end "
@@ -82,11 +89,11 @@ double per_second(double count, double seconds) {
   return seconds > 0 ? count / seconds : 0;
 }
 
-void print_timings(const Engine& engine, const RunFlags& flags, size_t num_prompt,
+void print_timings(const Engine& engine, const RunFlags& flags, int64_t num_prefilled,
                    const Generation& result) {
   const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
   fmt::print(stderr, "\nprefill {} tokens, {:.1f} tokens/s; decode {} tokens, {:.1f} tokens/s\n",
-             num_prompt, per_second(static_cast<double>(num_prompt), result.prefill_seconds),
+             num_prefilled, per_second(static_cast<double>(num_prefilled), result.prefill_seconds),
              result.tokens.size(), per_second(num_decoded, result.decode_seconds));
   if (result.reason == StopReason::kContextFull) {
     fmt::print(stderr, "The context of {} tokens is full; the answer ends here.\n",
@@ -120,10 +127,12 @@ nlohmann::json logprobs_json(const Tokenizer& tokenizer, const Generation& resul
 }
 
 void print_json(const Engine& engine, const RunFlags& flags, const std::vector<int32_t>& prompt,
-                const Generation& result) {
+                int64_t num_reused, const Generation& result) {
+  const auto num_prefilled = static_cast<double>(prompt.size()) - static_cast<double>(num_reused);
   nlohmann::json json = {
       {"text", replace_invalid_utf8(result.text)},
       {"prompt_tokens", prompt},
+      {"cached_tokens", num_reused},
       {"tokens", result.tokens},
       {"stop_reason", stop_reason_name(result.reason)},
       {"seed", flags.generate.sampler.seed},
@@ -133,14 +142,22 @@ void print_json(const Engine& engine, const RunFlags& flags, const std::vector<i
       {"activations", activations_name(engine.model().activations)},
       {"prefill_seconds", result.prefill_seconds},
       {"decode_seconds", result.decode_seconds},
-      {"prefill_tokens_per_second",
-       per_second(static_cast<double>(prompt.size()), result.prefill_seconds)},
+      {"prefill_tokens_per_second", per_second(num_prefilled, result.prefill_seconds)},
       {"decode_tokens_per_second",
        per_second(static_cast<double>(result.tokens.size()) - 1, result.decode_seconds)}};
   if (flags.generate.sampler.num_logprobs >= 0) {
     json["logprobs"] = logprobs_json(engine.tokenizer(), result);
   }
   fmt::print("{}\n", json.dump());
+}
+
+// The prompt and as much of the answer as was run through the model.
+Result<void> save_prompt_cache(Engine& engine, const std::string& path, int32_t sequence,
+                               std::vector<int32_t> tokens, const Generation& result) {
+  tokens.insert(tokens.end(), result.tokens.begin(), result.tokens.end());
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
+  tokens.resize(std::min(tokens.size(), static_cast<size_t>(length)));
+  return save_sequence(engine, sequence, tokens, path);
 }
 
 Result<void> run(RunFlags& flags, bool has_prompt) {
@@ -156,7 +173,11 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
                engine->device().capabilities().arch, engine->device().capabilities().num_threads,
                flags.engine.numerics, activations_name(engine->model().activations));
   }
-  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
+  if (flags.shows_prompt) fmt::print(stderr, "{}", describe_tokens(engine->tokenizer(), ids));
+  QUERN_ASSIGN_OR_RETURN(const CachedPrompt cached,
+                         open_prompt_cache(*engine, flags.prompt_cache, ids));
+  const auto known = ids.begin() + cached.num_reused;
+  flags.generate.history.assign(ids.begin(), known);
   const InterruptGuard interrupt;
   const auto sink = [&](std::string_view piece) {
     if (!flags.is_json) {
@@ -165,15 +186,17 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
     }
     return !interrupt.was_interrupted();
   };
-  QUERN_ASSIGN_OR_RETURN(const Generation result,
-                         generate(*engine, sequence, ids, flags.generate, sink));
+  QUERN_ASSIGN_OR_RETURN(
+      const Generation result,
+      generate(*engine, cached.sequence, {known, ids.end()}, flags.generate, sink));
   if (flags.is_json) {
-    print_json(*engine, flags, ids, result);
+    print_json(*engine, flags, ids, cached.num_reused, result);
   } else if (::isatty(STDOUT_FILENO) == 1) {
     fmt::print("\n");  // a pipe or file gets the text and nothing else
   }
-  if (!flags.is_quiet) print_timings(*engine, flags, ids.size(), result);
-  return {};
+  if (!flags.is_quiet) print_timings(*engine, flags, ids.end() - known, result);
+  if (flags.prompt_cache.empty()) return {};
+  return save_prompt_cache(*engine, flags.prompt_cache, cached.sequence, ids, result);
 }
 
 }  // namespace
@@ -196,6 +219,11 @@ void set_up_run(CLI::App& command, Action& action) {
       ->take_all()
       ->expected(1)
       ->allow_extra_args(false);
+  command.add_option("--prompt-cache", flags->prompt_cache,
+                     "File of the computed prompt and answer: read where the prompt begins alike, "
+                     "then written");
+  command.add_flag("--verbose-prompt", flags->shows_prompt,
+                   "Show the tokens of the prompt and their text on stderr");
   command.add_flag("--json", flags->is_json, "One JSON object instead of text");
   command.add_flag("--quiet", flags->is_quiet, "Nothing on stderr but errors");
   command.footer(
@@ -203,6 +231,7 @@ void set_up_run(CLI::App& command, Action& action) {
       "  quern run model.gguf 'Once upon a time' --temp 0 --max-tokens 64\n"
       "  quern run model.gguf --chat 'What is the capital of France?'\n"
       "  quern run model.gguf --chat 'Name a colour.' --json-schema colour.json\n"
+      "  quern run model.gguf \"$(cat book.txt)\" --prompt-cache book.kv\n"
       "  cat question.txt | quern run model.gguf --chat --json");
   action = [flags, prompt] { return run(*flags, prompt->count() > 0); };
 }

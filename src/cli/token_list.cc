@@ -1,9 +1,12 @@
 // Ids separated by commas or spaces.
 #include "cli/token_list.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "base/fail.h"
+#include "text/utf8.h"
 
 namespace quern::cli {
 
@@ -23,6 +26,39 @@ Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
     ids.push_back(id);
     at = end;
   }
+}
+
+namespace {
+
+void append_escaped(std::string_view bytes, std::string& out) {
+  constexpr std::string_view kPlain = "\n\t\r\"\\";
+  constexpr std::string_view kLetters = "ntr\"\\";
+  while (!bytes.empty()) {
+    const Utf8Step step = decode_utf8(bytes);
+    const size_t plain = kPlain.find(bytes[0]);
+    size_t size = 1;
+    if (plain != std::string_view::npos) {
+      out += {'\\', kLetters[plain]};
+    } else if (step.status != Utf8Status::kValid || step.code_point < 0x20) {
+      out += fmt::format("\\x{:02X}", static_cast<uint8_t>(bytes[0]));
+    } else {
+      size = step.size;
+      out += bytes.substr(0, size);
+    }
+    bytes.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+std::string describe_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
+  std::string out;
+  for (const int32_t id : ids) {
+    out += fmt::format("{:>7}  \"", id);
+    append_escaped(tokenizer.token_bytes(id), out);
+    out += "\"\n";
+  }
+  return out;
 }
 
 }  // namespace quern::cli

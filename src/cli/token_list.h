@@ -1,15 +1,22 @@
-// Token ids on a command line.
+// Token ids on a command line and in a terminal.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "quern/error.h"
+#include "text/tokenizer.h"
 
 namespace quern::cli {
 
 // "1,2,3" or "1 2 3". Errors name the part that is not an id.
 Result<std::vector<int32_t>> parse_token_list(std::string_view text);
+
+// A line per token: its id and, in quotes, the bytes that it stands for. Line breaks and the like
+// are written as in C; bytes that are no UTF-8 by themselves as \xNN.
+std::string describe_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids);
 
 }  // namespace quern::cli

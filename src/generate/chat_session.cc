@@ -102,7 +102,8 @@ Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
     cached_.erase(cached_.begin() + span.start, cached_.begin() + span.start + span.count);
   }
   const int64_t kept = common_prefix(cached_, usable);
-  QUERN_TRY(engine_->kv().truncate(sequence_, kept));
+  QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
+  QUERN_TRY(engine_->evict(sequence_, kept, length - kept));
   cached_.resize(static_cast<size_t>(kept));
   return kept;
 }
@@ -116,7 +117,9 @@ Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOpt
   if (ids.empty()) return fail::invalid("The chat template renders nothing.");
   QUERN_ASSIGN_OR_RETURN(reply.num_reused, align_cache(ids));
   const auto rest = std::span<const int32_t>(ids).subspan(static_cast<size_t>(reply.num_reused));
-  auto generation = generate(*engine_, sequence_, rest, options, sink);
+  GenerateOptions with_history = options;
+  with_history.history.assign(ids.begin(), ids.begin() + reply.num_reused);
+  auto generation = generate(*engine_, sequence_, rest, with_history, sink);
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
   cached_ = ids;
   if (generation) {

@@ -227,6 +227,14 @@ Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   return has_survivors ? rotate(sequence, start, end) : Result<void>{};
 }
 
+Result<int32_t> Engine::import_sequence(std::span<const int32_t> tokens,
+                                        std::span<const std::byte> rows, bool has_long_factors) {
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence,
+                         kv_->import_rows(static_cast<int64_t>(tokens.size()), rows));
+  long_context_.adopt(sequence, tokens, has_long_factors);
+  return sequence;
+}
+
 Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
   if (chunk < 1) return fail::invalid("A chunk of {} tokens is below 1.", chunk);
   QUERN_TRY(check_feed(feed));

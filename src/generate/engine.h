@@ -61,6 +61,10 @@ class Engine {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
   // Of the tokenizer, for TokenConstraint; made at the first call. It must not outlive the engine.
   std::shared_ptr<const TokenTrie> token_trie();
+  std::span<const std::shared_ptr<const Adapter>> adapters() const {
+    return options_.model.adapters;
+  }
+  Numerics numerics() const { return options_.compile.numerics; }
   Device& device() { return *device_; }
   const Device& device() const { return *device_; }
   const Executable& executable() const { return *executable_; }
@@ -83,6 +87,12 @@ class Engine {
   // ModelOptions::is_evictable unless the span is at the end.
   // Errors: kOutOfRange; kFailedPrecondition; kUnimplemented for learned positions.
   Result<void> evict(int32_t sequence, int64_t start, int64_t count);
+  // A new sequence from the rows that KvStore::export_rows gave for it, the tokens that they stand
+  // for, and what has_long_factors() said. Errors: kInvalidArgument for rows of another size.
+  Result<int32_t> import_sequence(std::span<const int32_t> tokens, std::span<const std::byte> rows,
+                                  bool has_long_factors);
+  // Whether the rows were computed with the rotary factors of long sequences (longrope).
+  bool has_long_factors(int32_t sequence) const { return long_context_.is_long(sequence); }
 
  private:
   Engine() = default;

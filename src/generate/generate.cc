@@ -69,6 +69,7 @@ class Chooser {
  public:
   Chooser(Engine& engine, const GenerateOptions& options, std::span<const int32_t> prompt)
       : sampler_(options.sampler) {
+    sampler_.accept(options.history);
     sampler_.accept(prompt);
     if (options.grammar) constraint_.emplace(engine.token_trie(), *options.grammar);
   }

@@ -20,6 +20,8 @@ struct GenerateOptions {
   SamplerOptions sampler;
   std::optional<Grammar> grammar;  // that the answer is held to
   std::vector<std::string> stops;
+  // Tokens that are in the sequence before the prompt; penalties and DRY count them too.
+  std::vector<int32_t> history;
   int64_t prefill_chunk = 512;
 };
 
@@ -46,7 +48,7 @@ struct Generation {
 using TextSink = std::function<bool(std::string_view piece)>;
 
 // Appends the prompt (at least one token) to the sequence and samples from there on.
-// Penalties count the tokens of the prompt too.
+// Penalties count the tokens of the prompt too, so that they do not depend on what was cached.
 // Errors: of Engine::forward, Sampler and TokenConstraint; a prompt longer than the context.
 Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const int32_t> prompt,
                             const GenerateOptions& options, const TextSink& sink);

@@ -40,6 +40,11 @@ bool LongContext::is_long(int32_t sequence) const {
   return it != sequences_.end() && it->second.is_long;
 }
 
+void LongContext::adopt(int32_t sequence, std::span<const int32_t> tokens, bool is_long) {
+  if (!is_on()) return;
+  sequences_[sequence] = {{tokens.begin(), tokens.end()}, 0, is_long};
+}
+
 void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
   const auto it = sequences_.find(sequence);
   if (it == sequences_.end()) return;

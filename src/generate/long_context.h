@@ -26,6 +26,8 @@ class LongContext {
   Result<bool> must_restart(int32_t sequence, int64_t cached, int64_t num_tokens);
   std::span<const int32_t> history(int32_t sequence) const;
   bool is_long(int32_t sequence) const;
+  // A sequence whose rows came from elsewhere, with the tokens that they stand for.
+  void adopt(int32_t sequence, std::span<const int32_t> tokens, bool is_long);
   // Tokens that are in the cache now, after `cached` earlier ones.
   void append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens);
   // Tokens that were dropped from the cache.

@@ -1,5 +1,5 @@
-// Layout, little-endian: magic, version u32, fingerprint u64, tokens u64, ids i32 each, bytes u64,
-// rows as KvStore::export_rows gives them, checksum u64 of everything before it.
+// Layout, little-endian: magic, version u32, flags u32, fingerprint u64, tokens u64, ids i32 each,
+// bytes u64, rows as KvStore::export_rows gives them, checksum u64 of everything before it.
 #include "generate/sequence_file.h"
 
 #include <bit>
@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
+#include "models/adapter.h"
 
 namespace quern {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "rows are stored in host order");
 
 constexpr char kMagic[8] = {'Q', 'U', 'E', 'R', 'N', 'K', 'V', '\0'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
+constexpr uint32_t kHasLongFactors = 1;  // a flag
 
 template <class T>
 void put(std::vector<std::byte>& out, const T& value) {
@@ -57,6 +59,19 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
   return Hasher().bytes(bytes.data(), bytes.size()).digest();
 }
 
+void hash_weights(const WeightSource& weights, Hasher& hasher) {
+  for (const WeightInfo& info : weights.list()) {
+    hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
+    const auto tensor = weights.weight(info.name);
+    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
+    if (!bytes) continue;
+    // 64 bytes of every 4 KiB see any retraining without reading the whole file.
+    for (size_t at = 0; at < bytes->size(); at += 4096) {
+      hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
+    }
+  }
+}
+
 Result<void> check_file(std::span<const std::byte> bytes, const std::string& path) {
   if (bytes.size() < sizeof(kMagic) + 8 || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     return fail::data_loss("File '{}' is no saved sequence.", path);
@@ -74,16 +89,9 @@ Result<void> check_file(std::span<const std::byte> bytes, const std::string& pat
 uint64_t model_fingerprint(const Engine& engine) {
   Hasher hasher;
   hasher.number(semantic_hash(engine.model().graph));
-  for (const WeightInfo& info : engine.file().list()) {
-    hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
-    const auto tensor = engine.file().weight(info.name);
-    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
-    if (!bytes) continue;
-    // 64 bytes of every 4 KiB see any retraining without reading the whole file.
-    for (size_t at = 0; at < bytes->size(); at += 4096) {
-      hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
-    }
-  }
+  hasher.number(static_cast<uint64_t>(engine.numerics()));
+  hash_weights(engine.file(), hasher);
+  for (const auto& adapter : engine.adapters()) hash_weights(*adapter->weights, hasher);
   return hasher.digest();
 }
 
@@ -98,6 +106,7 @@ Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int
   std::vector<std::byte> out;
   for (const char c : kMagic) out.push_back(static_cast<std::byte>(c));
   put(out, kVersion);
+  put(out, engine.has_long_factors(sequence) ? kHasLongFactors : 0U);
   put(out, model_fingerprint(engine));
   put(out, static_cast<uint64_t>(tokens.size()));
   for (const int32_t token : tokens) put(out, token);
@@ -119,11 +128,12 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
     return fail::unimplemented("File '{}' has version {}; this build reads version {}.", path,
                                version, kVersion);
   }
+  QUERN_ASSIGN_OR_RETURN(const auto flags, cursor.get<uint32_t>());
   QUERN_ASSIGN_OR_RETURN(const auto fingerprint, cursor.get<uint64_t>());
   if (fingerprint != model_fingerprint(engine)) {
     return fail::invalid(
-        "File '{}' belongs to another model, or to other cache or activation "
-        "types of this one.",
+        "File '{}' belongs to another model, or to other settings of this one: cache "
+        "types, activations, adapters, rotary overrides, numerics.",
         path);
   }
   LoadedSequence loaded;
@@ -138,8 +148,8 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   }
   QUERN_ASSIGN_OR_RETURN(const auto size, cursor.get<uint64_t>());
   QUERN_ASSIGN_OR_RETURN(const auto rows, cursor.take(size));
-  QUERN_ASSIGN_OR_RETURN(loaded.sequence,
-                         engine.kv().import_rows(static_cast<int64_t>(count), rows));
+  QUERN_ASSIGN_OR_RETURN(
+      loaded.sequence, engine.import_sequence(loaded.tokens, rows, (flags & kHasLongFactors) != 0));
   return loaded;
 }
 

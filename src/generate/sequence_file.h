@@ -10,8 +10,9 @@
 
 namespace quern {
 
-// Names the model that cached rows belong to: its graph (operations, attributes, cache types) and
-// its weights (names, types, shapes, and bytes sampled from each).
+// Names what cached rows belong to: the model's graph (operations, attributes, cache types), its
+// weights and those of its adapters (names, types, shapes, and bytes sampled from each), and the
+// numerics. Device, instruction set and threads are left out: they do not change a bit.
 uint64_t model_fingerprint(const Engine& engine);
 
 // Writes the sequence with the tokens it stands for. The file replaces an older one only when it
@@ -24,8 +25,9 @@ struct LoadedSequence {
   std::vector<int32_t> tokens;
 };
 
-// A new sequence with the rows of the file. Errors: kDataLoss (damaged), kInvalidArgument (made by
-// another model or with other cache types), kOutOfRange (longer than the context).
+// A new sequence with the rows of the file. Errors: kNotFound (no file), kDataLoss (damaged),
+// kInvalidArgument (made by another model or with other settings), kOutOfRange (longer than the
+// context).
 Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path);
 
 }  // namespace quern

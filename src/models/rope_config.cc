@@ -1,6 +1,8 @@
 // Keys of rotary positions and their scaling.
 #include "models/rope_config.h"
 
+#include <initializer_list>
+
 #include "base/fail.h"
 #include "ops/math/strict_math.h"
 
@@ -30,6 +32,13 @@ Result<void> read_yarn(const Metadata& metadata, const std::string& prefix, Rope
   return {};
 }
 
+// Keys that mean nothing to a scaling that the file, or an override, names: read and left.
+Result<void> pass_over(const Metadata& metadata, const std::string& prefix,
+                       std::initializer_list<const char*> keys) {
+  for (const char* key : keys) QUERN_TRY(metadata.number_or(prefix + "scaling." + key, 0.0));
+  return {};
+}
+
 }  // namespace
 
 Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string& architecture,
@@ -48,13 +57,16 @@ Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string&
   if (!(config.base > 0)) {
     return fail::invalid("Key '{}freq_base' is {}; it must be positive.", prefix, config.base);
   }
-  const bool has_old_linear = metadata.has(prefix + "scale_linear");
-  QUERN_ASSIGN_OR_RETURN(
-      const std::string_view type,
-      metadata.text_or(prefix + "scaling.type", has_old_linear ? "linear" : "none"));
+  // A factor without a type is linear, as files from before the types had it.
+  const bool has_factor =
+      metadata.has(prefix + "scale_linear") || metadata.has(prefix + "scaling.factor");
+  const bool is_named = metadata.has(prefix + "scaling.type");
+  QUERN_ASSIGN_OR_RETURN(const std::string_view type,
+                         metadata.text_or(prefix + "scaling.type", has_factor ? "linear" : "none"));
   config.scaling = type;
   if (type == "none") {
     config.factor = 1.0;
+    if (is_named) QUERN_TRY(pass_over(metadata, prefix, {"factor"}));
   } else if (type == "linear") {
     QUERN_TRY(read_linear(metadata, prefix, config));
   } else if (type == "yarn") {
@@ -62,6 +74,11 @@ Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string&
   } else {
     return fail::unimplemented("Key '{}scaling.type' is '{}'; the types are none, linear, yarn.",
                                prefix, type);
+  }
+  if (is_named && type != "yarn") {
+    QUERN_TRY(pass_over(
+        metadata, prefix,
+        {"original_context_length", "yarn_beta_fast", "yarn_beta_slow", "yarn_attn_factor"}));
   }
   if (!(config.factor > 0)) {
     return fail::invalid("Key '{}scaling.factor' is {}; it must be positive.", prefix,

@@ -9,6 +9,7 @@
 #include "text/byte_alphabet.h"
 #include "text/merge_symbols-inl.h"
 #include "text/pre_tokenizer.h"
+#include "text/sentencepiece_tokenizer.h"
 #include "text/utf8.h"
 
 namespace quern {
@@ -162,6 +163,9 @@ Result<void> BpeTokenizer::push_symbol(const Symbol& symbol, std::string_view wo
 }  // namespace
 
 Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(Vocabulary vocabulary) {
+  if (names_text_merges(vocabulary.pre_tokenizer)) {
+    return make_sentencepiece_tokenizer(std::move(vocabulary));
+  }
   const PreTokenizerSpec* spec = find_pre_tokenizer(vocabulary.pre_tokenizer);
   if (!spec) {
     return fail::invalid("The pre-tokenizer '{}' is not known; known are: {}.",

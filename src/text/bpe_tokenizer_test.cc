@@ -183,7 +183,7 @@ TEST(MakeTokenizer, AnUnknownKindIsAnErrorThatListsThoseKnown) {
   ASSERT_FALSE(tokenizer);
   EXPECT_EQ(tokenizer.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(tokenizer.error().message,
-            "The tokenizer kind 'rwkv' is not known; known are: llama, gpt2, bert.");
+            "The tokenizer kind 'rwkv' is not known; known are: llama, gpt2, gemma4, bert, t5.");
 }
 
 }  // namespace

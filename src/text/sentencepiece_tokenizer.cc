@@ -1,13 +1,16 @@
-// The merge of two pieces is looked up by the joined text, which lies in one stretch of the input.
+// With scores, the merge of two pieces is looked up by the joined text, which lies in one stretch
+// of the input; with a list of merges, by the two ids.
 #include "text/sentencepiece_tokenizer.h"
 
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/fail.h"
 #include "text/merge_symbols-inl.h"
+#include "text/merge_table.h"
 #include "text/piece_text.h"
 #include "text/utf8.h"
 
@@ -29,13 +32,17 @@ class SentencePieceTokenizer final : public Tokenizer {
     index_pieces(vocabulary.scores);
   }
 
+  // Merges in the order of the list instead of by score.
+  Result<void> rank_merges(std::span<const std::string> merges);
+
   static Frame frame_of(const TokenTable& table, const Vocabulary& v) {
+    const bool is_scored = v.model == "llama";
     Frame frame;
-    frame.has_begin = v.add_bos.value_or(true);
+    frame.has_begin = v.add_bos.value_or(is_scored || v.model == "gemma4");
     frame.has_end = v.add_eos.value_or(false);
     frame.begin = table.special().bos;
     frame.end = table.special().eos;
-    frame.has_space_prefix = v.add_space_prefix.value_or(true);
+    frame.has_space_prefix = v.add_space_prefix.value_or(is_scored);
     return frame;
   }
 
@@ -50,9 +57,10 @@ class SentencePieceTokenizer final : public Tokenizer {
   size_t word_end(std::string_view text) const;
   void index_pieces(std::span<const float> scores);
 
-  TextIndex pieces_;             // tokens that text can become
-  std::vector<Merge> merges_;    // by id: what joining to this token is
-  uint32_t max_piece_size_ = 0;  // bytes
+  TextIndex pieces_;                         // tokens that text can become
+  std::vector<Merge> merges_;                // by id: what joining to this token is
+  uint32_t max_piece_size_ = 0;              // bytes
+  std::optional<MergeTable> ranked_merges_;  // takes the place of merges_
   ByteIds byte_ids_{};
   // Whether some piece has a ▁ behind a character that ends with this byte. Where none has, no
   // merge reaches over that place, and the text can be cut there.
@@ -74,6 +82,26 @@ void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
       joins_space_[static_cast<uint8_t>(text[at - 1])] = true;
     }
   }
+}
+
+Result<void> SentencePieceTokenizer::rank_merges(std::span<const std::string> merges) {
+  ranked_merges_.emplace(merges.size());
+  std::string joined;
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const std::string_view merge = merges[rank];
+    const size_t space = merge.find(' ', 1);  // the left side is never empty
+    const bool has_sides = space != std::string_view::npos && space + 1 < merge.size();
+    const std::string_view left = merge.substr(0, has_sides ? space : 0);
+    const std::string_view right = merge.substr(has_sides ? space + 1 : 0);
+    joined.assign(left).append(right);
+    const int32_t a = pieces_.find(left), b = pieces_.find(right), c = pieces_.find(joined);
+    if (!has_sides || a < 0 || b < 0 || c < 0) {
+      return fail::invalid("Merge {} is '{}'; it needs two tokens that join to a third.", rank,
+                           merge);
+    }
+    ranked_merges_->insert(a, b, {static_cast<uint32_t>(rank), c});
+  }
+  return {};
 }
 
 Result<void> SentencePieceTokenizer::encode_parts(std::span<const TextPart> parts,
@@ -123,6 +151,7 @@ Result<void> SentencePieceTokenizer::encode_word(std::string_view word, MergeScr
     at += size;
   }
   merge_symbols(scratch, [&](const Symbol& left, const Symbol& right) -> const Merge* {
+    if (ranked_merges_) return ranked_merges_->find(left.id, right.id);
     const uint32_t size = left.size + right.size;
     if (size > max_piece_size_) return nullptr;
     const int32_t id = pieces_.find(word.substr(left.begin, size));
@@ -163,6 +192,11 @@ Result<void> SentencePieceTokenizer::push_bytes(std::string_view bytes,
 
 }  // namespace
 
+bool names_text_merges(std::string_view pre_tokenizer) {
+  return pre_tokenizer == "gemma4" || pre_tokenizer == "granite-embed-multi-311m" ||
+         pre_tokenizer == "sarvam-moe";
+}
+
 Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(Vocabulary vocabulary) {
   QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
   for (size_t id = 0; id < vocabulary.scores.size(); ++id) {
@@ -171,7 +205,9 @@ Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(Vocabulary vocab
     }
   }
   const auto frame = SentencePieceTokenizer::frame_of(table, vocabulary);
-  return std::make_unique<SentencePieceTokenizer>(std::move(table), vocabulary, frame);
+  auto tokenizer = std::make_unique<SentencePieceTokenizer>(std::move(table), vocabulary, frame);
+  if (vocabulary.model != "llama") QUERN_TRY(tokenizer->rank_merges(vocabulary.merges));
+  return tokenizer;
 }
 
 }  // namespace quern

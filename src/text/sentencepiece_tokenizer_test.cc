@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 namespace quern {
 namespace {
@@ -153,6 +155,68 @@ TEST(SentencePiece, AScoreThatIsNotANumberIsAnError) {
       make_tokenizer(vocabulary_of({{"a", std::numeric_limits<float>::quiet_NaN()}}));
   ASSERT_FALSE(tokenizer);
   EXPECT_EQ(tokenizer.error().message, "The score of token 3 is not a number.");
+}
+
+// A vocabulary with a list of merges, and the ids that another library gives.
+nlohmann::json text_merges_data() {
+  std::ifstream stream(std::string(QUERN_TEST_DATA_DIR) + "/tokenizers/text_bpe.json");
+  return nlohmann::json::parse(stream, nullptr, false);
+}
+
+Vocabulary text_merges_vocabulary(const nlohmann::json& data) {
+  Vocabulary v{.model = "gemma4"};
+  v.tokens = data["tokens"].get<std::vector<std::string>>();
+  v.merges = data["merges"].get<std::vector<std::string>>();
+  v.types.assign(v.tokens.size(), TokenType::kNormal);
+  std::fill_n(v.types.begin(), 3, TokenType::kControl);  // <pad>, <eos>, <bos>
+  v.types[3] = TokenType::kUnknown;
+  std::fill_n(v.types.begin() + 4, 256, TokenType::kByte);
+  v.special = {.bos = 2, .eos = 1, .unk = 3};
+  return v;
+}
+
+TEST(TextMerges, EncodesAsHuggingFace) {
+  const nlohmann::json data = text_merges_data();
+  const auto tokenizer = make(text_merges_vocabulary(data));
+  ASSERT_NE(tokenizer, nullptr);
+  for (const auto& item : data["cases"]) {
+    const std::string text = item[0];
+    // Special tokens in the text are text here, and tokens there.
+    const bool has_special = text.find("<bos>") != std::string::npos;
+    const auto ids = tokenizer->encode(text, {.add_special = false, .parse_special = has_special});
+    ASSERT_TRUE(ids) << ids.error().message;
+    if (!has_special) {
+      EXPECT_EQ(*ids, item[1].get<Ids>()) << "'" << text << "'";
+    }
+    if (text.find("\u2581") == std::string::npos) {
+      EXPECT_EQ(tokenizer->decode(*ids, {.skip_special = false}), text);
+    }
+  }
+  EXPECT_GE(data["cases"].size(), 200U);
+}
+
+TEST(TextMerges, TheKindsDifferInTheBeginTokenAndTheSpace) {
+  Vocabulary v = text_merges_vocabulary(text_merges_data());
+  EXPECT_EQ(encode(v, "").front(), 2);
+  v.model = "gpt2";
+  v.pre_tokenizer = "sarvam-moe";
+  EXPECT_EQ(encode(v, ""), Ids{});
+  const Ids plain = encode(v, "a");
+  EXPECT_EQ(make(v)->decode(plain), "a");
+  v.add_space_prefix = true;
+  EXPECT_EQ(make(v)->decode(encode(v, "a"), {.strip_space_prefix = false}), " a");
+}
+
+TEST(TextMerges, RefusesMergesOfNoTokens) {
+  for (const char* merge : {"", "ab", " ", "a ", "a \u6F22", "zzz zzz"}) {
+    Vocabulary v = text_merges_vocabulary(text_merges_data());
+    v.merges.push_back(merge);
+    const auto broken = make_tokenizer(v);
+    ASSERT_FALSE(broken) << merge;
+    EXPECT_EQ(broken.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(broken.error().message.find("it needs two tokens that join to a third"),
+              std::string::npos);
+  }
 }
 
 }  // namespace

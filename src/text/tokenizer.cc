@@ -73,6 +73,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"llama", make_sentencepiece_tokenizer},
     {"gpt2", make_bpe_tokenizer},
+    {"gemma4", make_sentencepiece_tokenizer},
     {"bert", make_wordpiece_tokenizer},
     {"t5", make_unigram_tokenizer},
 };

@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "e2e/model_runner.h"
+#include "e2e/program.h"
 #include "formats/gguf_writer.h"
+#include "formats/npy.h"
+#include "generate/sequence_file.h"
 #include "support/temporary_folder.h"
 
 namespace quern::test {
@@ -112,6 +115,14 @@ TEST(Adapter, EqualsMergedWeights) {
   }
   EXPECT_LE(to_merged, 1e-4);
   EXPECT_GE(to_plain, 1e-3);
+  // The same through the program: FILE=SCALE.
+  const std::string npy = (folder.path() / "logits.npy").string();
+  const auto result = run_quern({"logits", path, "--tokens", "5,17,200,3,90", "--output", npy,
+                                 "--lora", adapter_path + "=0.5"});
+  ASSERT_EQ(result.exit_code, 0) << result.errors;
+  EXPECT_EQ(read_npy(npy)->tensor.read_as<float>().value(), a);
+  // Rows of the cache belong to the model with its adapters.
+  EXPECT_NE(model_fingerprint(**adapted), model_fingerprint(**plain));
 }
 
 TEST(Adapter, RefusesOtherFiles) {

@@ -62,5 +62,50 @@ TEST_F(SequenceFile, RefusesDamagedAndForeignFiles) {
   EXPECT_FALSE(save_sequence(*engine_, sequence_, kRest, file_));
 }
 
+// Rotary factors that change with the length (32 tokens here): the file says which were used, and a
+// loaded sequence that grows past the length is computed anew like any other.
+TEST(SequenceFileLongContext, FactorsAndTokensComeBack) {
+  const std::string path = suite_file("tiny_models/phi3-longrope/model.gguf");
+  QUERN_NEED_FILE(path, "suite tiny_models");
+  const TemporaryFolder folder("sequence_file_long_test");
+  const std::string file = folder.file("sequence.kv");
+  std::vector<int32_t> all;
+  for (int i = 0; i < 60; ++i) all.push_back((5 + 37 * i) % 300);
+  for (const size_t length : {size_t{10}, size_t{50}}) {
+    const std::span<const int32_t> start(all.data(), length);
+    const std::span<const int32_t> rest(all.data() + length, all.size() - length);
+    const auto engine = open_engine(path, {"cpu"});
+    const auto other = open_engine(path, {"cpu"});
+    const int32_t sequence = engine->kv().create_sequence().value();
+    ASSERT_TRUE(engine->forward_chunked({sequence, start, Feed::Logits::kNone}, 64));
+    ASSERT_TRUE(save_sequence(*engine, sequence, start, file));
+    const auto loaded = load_sequence(*other, file);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    EXPECT_EQ(other->has_long_factors(loaded->sequence), engine->has_long_factors(sequence));
+    EXPECT_EQ(other->has_long_factors(loaded->sequence), length == 50);
+    const auto a = engine->forward_chunked({sequence, rest, Feed::Logits::kAll}, 64);
+    const auto b = other->forward_chunked({loaded->sequence, rest, Feed::Logits::kAll}, 64);
+    ASSERT_TRUE(a && b) << (b ? "" : b.error().message);
+    EXPECT_EQ(a->read_as<float>().value(), b->read_as<float>().value());
+  }
+}
+
+// Adapters are part of what the rows were computed with.
+TEST_F(SequenceFile, NamesTheSettingsOfTheModel) {
+  EngineOptions options;
+  options.model.key_type = DType::kF16;
+  const auto f16 = Engine::open(path_, options);
+  ASSERT_TRUE(f16);
+  EXPECT_NE(model_fingerprint(**f16), model_fingerprint(*engine_));
+  options = {};
+  options.overrides = {{"rope.freq_base", MetadataValue::number(20000.0)}};
+  const auto rotated = Engine::open(path_, options);
+  ASSERT_TRUE(rotated);
+  EXPECT_NE(model_fingerprint(**rotated), model_fingerprint(*engine_));
+  const auto same = Engine::open(path_, {});
+  ASSERT_TRUE(same);
+  EXPECT_EQ(model_fingerprint(**same), model_fingerprint(*engine_));
+}
+
 }  // namespace
 }  // namespace quern::test

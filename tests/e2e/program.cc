@@ -1,0 +1,42 @@
+#include "e2e/program.h"
+
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "support/temporary_folder.h"
+
+namespace quern::test {
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input) {
+  const TemporaryFolder folder("program");
+  std::ofstream(folder.file("in"), std::ios::binary) << input;
+  std::string line = quoted(QUERN_PROGRAM);
+  for (const std::string& argument : arguments) line += " " + quoted(argument);
+  line += " < " + quoted(folder.file("in")) + " > " + quoted(folder.file("out")) + " 2> " +
+          quoted(folder.file("err"));
+  const int status = std::system(line.c_str());
+  ProgramResult result;
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  result.output = read_file(folder.file("out"));
+  result.errors = read_file(folder.file("err"));
+  return result;
+}
+
+}  // namespace quern::test

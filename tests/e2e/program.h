@@ -1,0 +1,18 @@
+// Runs the program `quern` in a process of its own, as a person would.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace quern::test {
+
+struct ProgramResult {
+  int exit_code = -1;
+  std::string output;  // standard output
+  std::string errors;  // standard error
+};
+
+// `input` is its standard input, a pipe and no terminal.
+ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input = "");
+
+}  // namespace quern::test
