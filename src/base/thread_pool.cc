@@ -1,4 +1,5 @@
-// Work sharing by a claim counter tagged with the job's epoch.
+// Work sharing by ranges of chunks, one for each thread: their owners take from the front, threads
+// without work from the back.
 #include "base/thread_pool.h"
 
 #include <sched.h>
@@ -18,62 +19,117 @@ void pause_cpu() {
 }
 
 // Bytes that a waiting thread prefetches between two looks at what it waits for.
-constexpr int64_t kPrefetchStep = 1024;
+constexpr int64_t kPrefetchStep = 256;
+// Most bytes that a thread prefetches: less than its second-level cache.
+constexpr int64_t kMostPrefetchBytes = int64_t{256} << 10;
+
+// Units of chunks that a job is dealt in fit the fields of a range.
+constexpr int kRangeBits = 20;
+constexpr int64_t kMaxUnits = (int64_t{1} << kRangeBits) - 1;
+
+// Units [begin, end) that nobody has taken yet, in one word with the low bits of the job's epoch.
+// A word changes only by taking units of the job that is being worked on: when a job is done all
+// its ranges are empty, so whoever takes a unit successfully takes it from the current job.
+struct Range {
+  uint32_t epoch = 0;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+
+  bool is_empty() const { return begin >= end; }
+  uint64_t word() const {
+    return (uint64_t{epoch} << (2 * kRangeBits)) | (uint64_t{begin} << kRangeBits) | end;
+  }
+  static Range of(uint64_t word) {
+    constexpr uint64_t kMask = kMaxUnits;
+    return {static_cast<uint32_t>(word >> (2 * kRangeBits)),
+            static_cast<uint32_t>((word >> kRangeBits) & kMask),
+            static_cast<uint32_t>(word & kMask)};
+  }
+};
+constexpr uint32_t kEpochMask = (1U << (64 - 2 * kRangeBits)) - 1;
+
+struct alignas(64) Slot {
+  std::atomic<uint64_t> range{0};
+};
 
 }  // namespace
 
 struct ThreadPool::Job {
-  // High half: epoch of the job; low half: next chunk to claim.
-  alignas(64) std::atomic<uint64_t> claim{0};
+  explicit Job(int num_threads) : slots(static_cast<size_t>(num_threads)) {}
+
+  std::vector<Slot> slots;  // by thread
   alignas(64) std::atomic<uint32_t> epoch{0};
   std::atomic<bool> is_stopping{false};
-  std::atomic<int64_t> num_chunks{0};
-  std::atomic<void*> context{nullptr};
-  std::atomic<ChunkFunction::Call> call{nullptr};
-  alignas(64) std::atomic<uint32_t> done{0};
-  // What is expected, and how much of it has been prefetched.
+  // Of the current job: written before its ranges, read after a unit was taken from one.
+  int64_t num_chunks = 0;
+  int64_t chunks_per_unit = 1;
+  uint32_t num_units = 0;
+  void* context = nullptr;
+  ChunkFunction::Call call = nullptr;
+  alignas(64) std::atomic<uint32_t> done{0};  // units
+  // What is expected.
   alignas(64) std::atomic<const std::byte*> expected{nullptr};
   std::atomic<int64_t> expected_bytes{0};
-  std::atomic<int64_t> prefetched{0};
+  std::atomic<uint32_t> expectation{0};  // counts expectations
 };
+
+ThreadPool::ThreadPool(int num_threads)
+    : num_threads_(std::max(1, num_threads)), job_(std::make_unique<Job>(num_threads_)) {
+  for (int t = 1; t < num_threads_; ++t) threads_.emplace_back([this, t] { worker(t); });
+}
+
+ThreadPool::~ThreadPool() {
+  job_->is_stopping.store(true);
+  job_->epoch.fetch_add(1);
+  job_->epoch.notify_all();
+}
 
 void ThreadPool::expect(std::span<const std::byte> bytes) {
   if (num_threads_ == 1) return;
   Job& job = *job_;
-  job.expected_bytes.store(0, std::memory_order_relaxed);
   job.expected.store(bytes.data(), std::memory_order_relaxed);
-  job.prefetched.store(0, std::memory_order_relaxed);
-  job.expected_bytes.store(static_cast<int64_t>(bytes.size()), std::memory_order_release);
+  job.expected_bytes.store(static_cast<int64_t>(bytes.size()), std::memory_order_relaxed);
+  job.expectation.fetch_add(1, std::memory_order_release);
 }
 
-// False when there is nothing left to prefetch. A thread that is late by one expectation prefetches
-// a wrong address, which harms nobody.
-bool ThreadPool::prefetch_some() {
-  Job& job = *job_;
-  const int64_t size = job.expected_bytes.load(std::memory_order_acquire);
-  if (job.prefetched.load(std::memory_order_relaxed) >= size) return false;
-  const int64_t begin = job.prefetched.fetch_add(kPrefetchStep, std::memory_order_relaxed);
-  const std::byte* from = job.expected.load(std::memory_order_relaxed);
-  for (int64_t i = begin; i < std::min(begin + kPrefetchStep, size); i += 64) {
-    __builtin_prefetch(from + i);
+// How far a thread is in the part of what is expected that it will read.
+struct ThreadPool::Prefetch {
+  uint32_t expectation = 0;
+  const std::byte* next = nullptr;
+  const std::byte* end = nullptr;
+};
+
+// False when there is nothing left to prefetch. A thread that mixes up two expectations prefetches
+// wrong addresses, which harms nobody.
+bool ThreadPool::prefetch_some(Prefetch& prefetch, int thread) const {
+  const Job& job = *job_;
+  const uint32_t expectation = job.expectation.load(std::memory_order_acquire);
+  if (expectation != prefetch.expectation) {
+    prefetch.expectation = expectation;
+    const std::byte* bytes = job.expected.load(std::memory_order_relaxed);
+    const int64_t size = job.expected_bytes.load(std::memory_order_relaxed);
+    const int64_t part = size / num_threads_;
+    prefetch.next = bytes + part * thread;
+    prefetch.end = prefetch.next + std::min(part, kMostPrefetchBytes);
   }
+  if (prefetch.next >= prefetch.end) return false;
+  for (int64_t i = 0; i < kPrefetchStep; i += 64) __builtin_prefetch(prefetch.next + i);
+  prefetch.next += kPrefetchStep;
   return true;
 }
 
-// Prefetches and spins about 10 us, then yields until about 50 us, while `is_waiting()`; false when
-// time is up.
+// Spins, prefetches and spins about 10 us, then yields until about 50 us, while `is_waiting()`;
+// false when time is up. Gaps of less than the first spin are too short to prefetch in.
 template <class F>
-bool ThreadPool::spin_while(F&& is_waiting) {
+bool ThreadPool::spin_while(F&& is_waiting, Prefetch& prefetch, int thread) const {
   using Clock = std::chrono::steady_clock;
-  while (is_waiting() && prefetch_some()) {
-  }
   for (int i = 0; i < 64; ++i) {
     if (!is_waiting()) return true;
     pause_cpu();
   }
   const auto start = Clock::now();
   while (is_waiting()) {
-    if (prefetch_some()) continue;
+    if (prefetch_some(prefetch, thread)) continue;
     const auto waited = Clock::now() - start;
     if (waited > std::chrono::microseconds(50)) return false;
     if (waited > std::chrono::microseconds(10)) {
@@ -85,58 +141,76 @@ bool ThreadPool::spin_while(F&& is_waiting) {
   return true;
 }
 
-ThreadPool::ThreadPool(int num_threads)
-    : num_threads_(std::max(1, num_threads)), job_(std::make_unique<Job>()) {
-  for (int t = 1; t < num_threads_; ++t) threads_.emplace_back([this, t] { worker(t); });
-}
+namespace {
 
-ThreadPool::~ThreadPool() {
-  job_->is_stopping.store(true);
-  job_->epoch.fetch_add(1);
-  job_->epoch.notify_all();
-}
-
-// Claims and runs chunks of the job `epoch` until none is left. A claim succeeds only while the
-// job is the current one, so the fields read before it belong to that job.
-bool ThreadPool::work_on(uint32_t epoch, int thread) {
-  Job& job = *job_;
-  bool has_worked = false;
+// Takes the first unit of a range, or its last one; -1 when it is empty.
+int64_t take_unit(std::atomic<uint64_t>& slot, bool from_front) {
+  uint64_t word = slot.load(std::memory_order_acquire);
   while (true) {
-    uint64_t claim = job.claim.load(std::memory_order_acquire);
-    if (static_cast<uint32_t>(claim >> 32) != epoch) return has_worked;
-    const int64_t chunk = static_cast<uint32_t>(claim);
-    const ChunkFunction f(job.context.load(std::memory_order_relaxed),
-                          job.call.load(std::memory_order_relaxed));
-    if (chunk >= job.num_chunks.load(std::memory_order_relaxed)) return has_worked;
-    if (!job.claim.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel)) continue;
-    f(chunk, thread);
-    has_worked = true;
-    const auto finished = job.done.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (finished == job.num_chunks.load(std::memory_order_relaxed)) job.done.notify_one();
+    Range range = Range::of(word);
+    if (range.is_empty()) return -1;
+    const uint32_t unit = from_front ? range.begin++ : --range.end;
+    if (slot.compare_exchange_weak(word, range.word(), std::memory_order_acq_rel)) return unit;
+  }
+}
+
+// The fullest range of the others, or null.
+std::atomic<uint64_t>* fullest(std::vector<Slot>& slots) {
+  std::atomic<uint64_t>* best = nullptr;
+  uint32_t most = 0;
+  for (Slot& slot : slots) {
+    const Range range = Range::of(slot.range.load(std::memory_order_relaxed));
+    if (range.is_empty() || range.end - range.begin <= most) continue;
+    most = range.end - range.begin;
+    best = &slot.range;
+  }
+  return best;
+}
+
+}  // namespace
+
+// Takes and runs units until none is left.
+void ThreadPool::work(int thread) {
+  Job& job = *job_;
+  const auto run_unit = [&](int64_t unit) {
+    const ChunkFunction f(job.context, job.call);
+    const int64_t end = std::min(job.num_chunks, (unit + 1) * job.chunks_per_unit);
+    for (int64_t chunk = unit * job.chunks_per_unit; chunk < end; ++chunk) f(chunk, thread);
+    const uint32_t num_units = job.num_units;
+    // After the last unit the caller may begin another job.
+    if (job.done.fetch_add(1, std::memory_order_acq_rel) + 1 == num_units) job.done.notify_one();
+  };
+  auto& own = job.slots[static_cast<size_t>(thread)].range;
+  for (int64_t unit = take_unit(own, true); unit >= 0; unit = take_unit(own, true)) run_unit(unit);
+  while (std::atomic<uint64_t>* other = fullest(job.slots)) {
+    const int64_t unit = take_unit(*other, false);
+    if (unit >= 0) run_unit(unit);
   }
 }
 
 void ThreadPool::worker(int thread) {
   uint32_t seen = 0;
+  Prefetch prefetch;
   while (true) {
     const auto is_idle = [&] { return job_->epoch.load(std::memory_order_acquire) == seen; };
-    if (!spin_while(is_idle)) job_->epoch.wait(seen, std::memory_order_acquire);
+    if (!spin_while(is_idle, prefetch, thread)) {
+      job_->epoch.wait(seen, std::memory_order_acquire);
+    }
     const uint32_t epoch = job_->epoch.load(std::memory_order_acquire);
     if (job_->is_stopping.load()) return;
     if (epoch == seen) continue;
     seen = epoch;
-    work_on(epoch, thread);
+    work(thread);
   }
 }
 
-void ThreadPool::wait_for_completion(int64_t num_chunks) {
-  const auto is_running = [&] {
-    return job_->done.load(std::memory_order_acquire) != static_cast<uint32_t>(num_chunks);
-  };
-  if (spin_while(is_running)) return;
+void ThreadPool::wait_for_completion(uint32_t num_units) {
+  const auto is_running = [&] { return job_->done.load(std::memory_order_acquire) != num_units; };
+  Prefetch prefetch;
+  if (spin_while(is_running, prefetch, 0)) return;
   while (is_running()) {
     const uint32_t done = job_->done.load(std::memory_order_acquire);
-    if (done != static_cast<uint32_t>(num_chunks)) job_->done.wait(done, std::memory_order_acquire);
+    if (done != num_units) job_->done.wait(done, std::memory_order_acquire);
   }
 }
 
@@ -147,18 +221,26 @@ void ThreadPool::run(int64_t num_chunks, ChunkFunction f) {
     return;
   }
   Job& job = *job_;
-  const uint32_t epoch = job.epoch.load(std::memory_order_relaxed) + 1;
-  // Close the old job to late claimers before its fields change.
-  job.claim.store((static_cast<uint64_t>(epoch) << 32) | 0xffffffffU, std::memory_order_release);
-  job.num_chunks.store(num_chunks, std::memory_order_relaxed);
-  job.context.store(f.context_, std::memory_order_relaxed);
-  job.call.store(f.call_, std::memory_order_relaxed);
+  job.num_chunks = num_chunks;
+  job.chunks_per_unit = (num_chunks + kMaxUnits - 1) / kMaxUnits;
+  job.num_units =
+      static_cast<uint32_t>((num_chunks + job.chunks_per_unit - 1) / job.chunks_per_unit);
+  job.context = f.context_;
+  job.call = f.call_;
   job.done.store(0, std::memory_order_relaxed);
-  job.claim.store(static_cast<uint64_t>(epoch) << 32, std::memory_order_release);
+  const uint32_t epoch = job.epoch.load(std::memory_order_relaxed) + 1;
+  for (int t = 0; t < num_threads_; ++t) {
+    const int64_t units = job.num_units;
+    const auto begin = static_cast<uint32_t>(units * t / num_threads_);
+    const auto end = static_cast<uint32_t>(units * (t + 1) / num_threads_);
+    job.slots[static_cast<size_t>(t)].range.store(Range{epoch & kEpochMask, begin, end}.word(),
+                                                  std::memory_order_release);
+  }
   job.epoch.store(epoch, std::memory_order_release);
   job.epoch.notify_all();
-  work_on(epoch, 0);
-  wait_for_completion(num_chunks);
+  const uint32_t num_units = job.num_units;
+  work(0);
+  wait_for_completion(num_units);
 }
 
 int available_cpus() {

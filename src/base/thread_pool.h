@@ -31,8 +31,10 @@ class ChunkFunction {
   Call call_;
 };
 
-// run() deals chunks from one counter; the caller works too and waits for finished chunks, not for
-// every thread's arrival, so a descheduled thread that holds no chunk delays nobody.
+// run() deals each thread a range of chunks, which it takes from the front, so that neighbouring
+// chunks stay with one thread; a thread without work takes from the back of the fullest range. The
+// caller works too and waits for finished chunks, not for every thread's arrival, so a descheduled
+// thread that holds no chunk delays nobody.
 // Waiting spins briefly, then yields, then sleeps. One caller at a time.
 class ThreadPool {
  public:
@@ -47,19 +49,21 @@ class ThreadPool {
   // num_chunks < 2^31. `f` must not throw and must not call run() of the same pool.
   void run(int64_t num_chunks, ChunkFunction f);
 
-  // What a later run() will read. Until then threads without work bring it into their caches, so
-  // that memory does not idle while the caller computes alone. Changes speed only; the bytes may
-  // go away at any time. Replaces what was expected before.
+  // What a later run() will read, its chunks in order. Until then threads without work bring the
+  // beginnings of their parts into their caches, so that memory does not idle while the caller
+  // computes alone. Changes speed only; the bytes may go away at any time. Replaces what was
+  // expected before.
   void expect(std::span<const std::byte> bytes);
 
  private:
   struct Job;
+  struct Prefetch;
   void worker(int thread);
-  bool work_on(uint32_t epoch, int thread);
-  void wait_for_completion(int64_t num_chunks);
-  bool prefetch_some();
+  void work(int thread);
+  void wait_for_completion(uint32_t num_units);
+  bool prefetch_some(Prefetch& prefetch, int thread) const;
   template <class F>
-  bool spin_while(F&& is_waiting);
+  bool spin_while(F&& is_waiting, Prefetch& prefetch, int thread) const;
 
   int num_threads_;
   std::unique_ptr<Job> job_;

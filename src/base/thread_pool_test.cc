@@ -71,5 +71,47 @@ TEST(ThreadPool, ExpectationsLeaveJobsAlone) {
   }
 }
 
+TEST(ThreadPool, AThreadThatIsStuckLeavesItsOtherChunksToTheRest) {
+  ThreadPool pool(2);
+  std::atomic<bool> is_released{false};
+  std::atomic<int> others{0};
+  // Chunk 0 waits until all others are done, so somebody else must take them.
+  pool.run(100, [&](int64_t chunk, int) {
+    if (chunk == 0) {
+      while (!is_released.load()) std::this_thread::yield();
+      return;
+    }
+    if (others.fetch_add(1) + 1 == 99) is_released.store(true);
+  });
+  EXPECT_EQ(others.load(), 99);
+}
+
+TEST(ThreadPool, MoreChunksThanARangeHasUnits) {
+  ThreadPool pool(3);
+  constexpr int64_t kChunks = (int64_t{1} << 21) + 7;
+  std::atomic<int64_t> count{0}, sum{0};
+  pool.run(kChunks, [&](int64_t chunk, int) {
+    count.fetch_add(1, std::memory_order_relaxed);
+    sum.fetch_add(chunk, std::memory_order_relaxed);
+  });
+  EXPECT_EQ(count.load(), kChunks);
+  EXPECT_EQ(sum.load(), kChunks * (kChunks - 1) / 2);
+}
+
+TEST(ThreadPool, ThreadsBeginWithRangesOfNeighbours) {
+  ThreadPool pool(2);
+  // Both threads wait for each other at their first chunk, so each begins with its own.
+  std::atomic<int> arrived{0};
+  std::vector<int> thread_of(64, -1);
+  pool.run(64, [&](int64_t chunk, int thread) {
+    if (chunk == 0 || chunk == 32) {
+      ++arrived;
+      while (arrived.load() < 2) std::this_thread::yield();
+    }
+    thread_of[static_cast<size_t>(chunk)] = thread;
+  });
+  EXPECT_NE(thread_of[0], thread_of[32]);
+}
+
 }  // namespace
 }  // namespace quern

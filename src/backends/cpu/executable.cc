@@ -36,10 +36,6 @@ Result<void> check_room(std::string_view what, int64_t size_bytes) {
                          gibibytes(size_bytes), gibibytes(*available));
 }
 
-// Of the weights of a later step, what threads without work prefetch: less than a second-level
-// cache.
-constexpr size_t kExpectedBytes = size_t{384} << 10;
-
 // Plans of the last bindings of symbols are kept: decode repeats one, prefill chunks another.
 constexpr size_t kMaxBoundPlans = 8;
 
@@ -93,7 +89,7 @@ class CpuExecutable final : public Executable {
   std::shared_ptr<Machine> machine_;
   std::optional<LoadedValues> loaded_;
   std::vector<std::unique_ptr<Step>> steps_;
-  // By step: the beginning of the weights that the first step after it with weights reads.
+  // By step: the weights that the first step after it with weights reads.
   std::vector<std::span<const std::byte>> next_weights_;
   std::list<BoundPlan> bound_plans_;  // most recently used first
   ResultBuffers result_buffers_;
@@ -139,7 +135,7 @@ void CpuExecutable::find_next_weights() {
   next_weights_.resize(steps_.size());
   std::span<const std::byte> next;
   for (size_t i = steps_.size(); i-- > 0;) {
-    next_weights_[i] = next.first(std::min(next.size(), kExpectedBytes));
+    next_weights_[i] = next;
     if (!steps_[i]->weights().empty()) next = steps_[i]->weights();
   }
 }
