@@ -86,6 +86,16 @@ TEST(Ir, HashIgnoresInnerNamesAndSeesMeaning) {
   EXPECT_NE(hash(text), hash(changed));
 }
 
+TEST(Ir, AttributesMayBeNaN) {
+  const OpRegistry registry = test_registry();
+  const std::string text =
+      "graph {\n  %x = Input() {type = \"f32[2]\"} : f32[2]\n"
+      "  %y = test.scale(%x) {factor = nan} : f32[2]\n}\n";
+  const auto graph = parse_graph(text, registry);
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_EQ(print_graph(*graph), text);
+}
+
 void expect_error(std::string_view text, std::string_view part) {
   const OpRegistry registry = test_registry();
   const auto graph = parse_graph(text, registry);

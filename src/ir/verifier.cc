@@ -1,4 +1,5 @@
 // The rules of the IR.
+#include <algorithm>
 #include <set>
 
 #include "base/fail.h"
@@ -24,9 +25,17 @@ Result<void> verify_inputs(const Graph& graph, NodeId id) {
   return {};
 }
 
+// Values are compared by their text, which is exact: a NaN equals itself, 0 is not -0.
+bool is_same(const Attributes& a, const Attributes& b) {
+  return std::ranges::equal(a, b, [](const auto& x, const auto& y) {
+    return x.first == y.first && attribute_to_string(x.second) == attribute_to_string(y.second);
+  });
+}
+
 Result<void> verify_types(const Graph& graph, const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const Attributes complete, complete_attributes(*node.op, node.attributes));
-  if (!(complete == node.attributes)) return fail::invalid("Attributes are not complete.");
+  if (!(complete == node.attributes) && !is_same(complete, node.attributes))
+    return fail::invalid("Attributes are not complete.");
   QUERN_ASSIGN_OR_RETURN(const auto types, infer_types(*node.op, graph.values(), node.inputs,
                                                        node.attributes, graph.states()));
   for (size_t i = 0; i < types.size(); ++i) {

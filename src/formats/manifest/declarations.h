@@ -1,0 +1,71 @@
+// What a manifest declares, after includes, variables and repeats: flat lists with places.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/manifest/variables.h"
+#include "formats/manifest/yaml_tree.h"
+#include "quern/graph.h"
+
+namespace quern::manifest {
+
+// Limits on `repeat`. An expansion is one round of a repeat or one node that it makes.
+inline constexpr int64_t kMaxRepeats = 4'096;      // rounds of one repeat
+inline constexpr int64_t kMaxExpansions = 65'536;  // of one manifest
+
+// In which precision a node computes. `mixed`: its inputs are taken as they are.
+enum class Precision : uint8_t { kFloat64, kFloat32, kMixed };
+std::string_view precision_name(Precision precision);
+Result<Precision> read_precision(const YamlNode& node);
+
+// The use of a value: "x" for the only output of node x, "x:port" for one of several.
+struct ValueRef {
+  Place place;
+  std::string name;  // empty: an absent optional input
+};
+
+struct NodeDecl {
+  Place place;
+  std::string id;
+  std::string op;
+  // In port order, or by port: then each has a name. Never a mixture.
+  std::vector<ValueRef> inputs;
+  std::vector<std::string> ports;  // empty where the inputs are in port order
+  std::vector<std::pair<std::string, YamlNode>> attributes;
+  std::optional<Precision> precision;  // absent: the manifest's
+};
+
+// An input, a weight or a constant.
+struct ValueDecl {
+  Place place;
+  std::string id;
+  TensorType type;
+  std::string weight;          // name in the weight source
+  std::vector<double> values;  // of a constant
+};
+
+struct Declarations {
+  std::string name;
+  Precision precision = Precision::kFloat64;
+  std::vector<std::string> weight_files;  // relative to the manifest's folder, inside it
+  std::vector<std::pair<Place, StateDecl>> states;
+  std::vector<ValueDecl> inputs;
+  std::vector<ValueDecl> weights;
+  std::vector<ValueDecl> constants;
+  std::vector<NodeDecl> nodes;
+  std::vector<std::pair<std::string, ValueRef>> outputs;
+};
+
+// Reads the tree of a whole manifest. Errors: kInvalidArgument and kNotFound with file and line.
+Result<Declarations> read_declarations(const YamlNode& root,
+                                       const std::map<std::string, std::string>& overrides);
+
+// The nodes of a list with `repeat` unrolled.
+Result<std::vector<NodeDecl>> read_nodes(const YamlNode& list, const Variables& variables);
+
+}  // namespace quern::manifest

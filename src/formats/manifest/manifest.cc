@@ -1,0 +1,296 @@
+// Declarations to a graph: order, casts, broadcasts.
+#include "formats/manifest/manifest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "formats/manifest/declarations.h"
+#include "formats/manifest/node_order.h"
+#include "formats/manifest/yaml_values.h"
+#include "ops/broadcasting.h"
+#include "quern/graph_builder.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+using namespace manifest;
+
+// Characters that the text form of graphs takes in names.
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.:-/").find(c) != std::string_view::npos;
+  });
+}
+
+// Builds the graph of one manifest.
+class ManifestBuilder {
+ public:
+  ManifestBuilder(const Declarations& declarations, const OpRegistry& registry)
+      : d_(declarations), registry_(registry), builder_(registry) {}
+
+  Result<Graph> build() {
+    QUERN_TRY(note_producers());
+    for (const auto& [place, state] : d_.states) {
+      builder_.state(state);
+      QUERN_TRY(check(place));
+    }
+    for (const ValueDecl& decl : d_.inputs) QUERN_TRY(add_input(decl));
+    for (const ValueDecl& decl : d_.weights) QUERN_TRY(add_weight(decl));
+    for (const ValueDecl& decl : d_.constants) QUERN_TRY(add_constant(decl));
+    QUERN_TRY(find_dependencies());
+    const auto dependencies = [this](size_t i) { return dependencies_[i]; };
+    QUERN_ASSIGN_OR_RETURN(const auto order, order_nodes(d_.nodes, dependencies));
+    for (const size_t i : order) QUERN_TRY(add_node(d_.nodes[i]));
+    for (const auto& [name, ref] : d_.outputs) {
+      QUERN_ASSIGN_OR_RETURN(const ValueId value, find(ref, fmt::format("Output '{}'", name)));
+      builder_.output(name, value);
+      QUERN_TRY(check(ref.place));
+    }
+    return builder_.finish();
+  }
+
+ private:
+  static constexpr size_t kNotANode = SIZE_MAX;
+  struct Producer {
+    Place place;
+    size_t node = kNotANode;  // index of the node
+  };
+
+  // The builder's error, with the place that caused it.
+  Result<void> check(const Place& place) {
+    if (!builder_.has_error()) return {};
+    return error_at(place, builder_.finish().error());
+  }
+
+  Result<void> note_producer(const std::string& id, const Place& place, size_t node) {
+    if (!is_id(id)) {
+      return error_at(place,
+                      fmt::format("The id '{}' is not made of letters, digits and _ . : - /.",
+                                  id.substr(0, 64)));
+    }
+    const auto [it, is_new] = producers_.emplace(id, Producer{place, node});
+    if (is_new) return {};
+    return error_at(
+        place, fmt::format("'{}' is already produced at {}.", id, it->second.place.to_string()));
+  }
+
+  Result<void> note_producers() {
+    for (const auto* section : {&d_.inputs, &d_.weights, &d_.constants}) {
+      for (const ValueDecl& decl : *section)
+        QUERN_TRY(note_producer(decl.id, decl.place, kNotANode));
+    }
+    for (size_t i = 0; i < d_.nodes.size(); ++i) {
+      QUERN_TRY(note_producer(d_.nodes[i].id, d_.nodes[i].place, i));
+    }
+    return {};
+  }
+
+  Result<void> add_input(const ValueDecl& decl) {
+    return declare(decl, builder_.input(decl.id, decl.type));
+  }
+  Result<void> add_weight(const ValueDecl& decl) {
+    return declare(
+        decl, builder_.add("graph.weight", {},
+                           {{"weight", decl.weight}, {"type", decl.type.to_string()}}, decl.id));
+  }
+  Result<void> add_constant(const ValueDecl& decl) {
+    return declare(
+        decl, builder_.add("graph.constant", {},
+                           {{"type", decl.type.to_string()}, {"values", decl.values}}, decl.id));
+  }
+  Result<void> declare(const ValueDecl& decl, ValueId value) {
+    values_of_.emplace(decl.id, value);
+    return check(decl.place);
+  }
+
+  // The producer that a reference names: an id, or what stands before the port.
+  const Producer* find_producer(std::string_view name) const {
+    auto it = producers_.find(name);
+    if (it == producers_.end()) it = producers_.find(name.substr(0, name.rfind(':')));
+    return it == producers_.end() ? nullptr : &it->second;
+  }
+
+  Result<void> find_dependencies() {
+    dependencies_.resize(d_.nodes.size());
+    std::map<std::string, size_t, std::less<>> last_use;  // of each state, in the manifest's order
+    for (size_t i = 0; i < d_.nodes.size(); ++i) {
+      const NodeDecl& node = d_.nodes[i];
+      for (const ValueRef& ref : node.inputs) {
+        if (ref.name.empty()) continue;
+        const Producer* producer = find_producer(ref.name);
+        if (producer == nullptr) {
+          return error_at(ref.place, fmt::format("Node '{}' takes '{}', which nothing declares.",
+                                                 node.id, ref.name));
+        }
+        if (producer->node != kNotANode) dependencies_[i].push_back(producer->node);
+      }
+      note_state_use(i, last_use);
+    }
+    return {};
+  }
+
+  // Effects on one state happen in the order of the nodes that have them.
+  void note_state_use(size_t i, std::map<std::string, size_t, std::less<>>& last_use) {
+    const OpDef* op = registry_.find(d_.nodes[i].op);
+    const AttributeDef* def = op == nullptr ? nullptr : op->find_attribute("state");
+    if (def == nullptr) return;
+    std::string state = def->default_value ? std::get<std::string>(*def->default_value) : "";
+    for (const auto& [name, value] : d_.nodes[i].attributes) {
+      if (name == "state") state = value.text;
+    }
+    const auto [it, is_first] = last_use.emplace(std::move(state), i);
+    if (!is_first) dependencies_[i].push_back(std::exchange(it->second, i));
+  }
+
+  Result<ValueId> find(const ValueRef& ref, std::string_view user) const {
+    const auto it = values_of_.find(ref.name);
+    if (it != values_of_.end()) return it->second;
+    const Producer* producer = find_producer(ref.name);
+    if (producer == nullptr) {
+      return error_at(ref.place,
+                      fmt::format("{} takes '{}', which nothing declares.", user, ref.name));
+    }
+    const std::string ports = producer->node == kNotANode
+                                  ? "only itself"
+                                  : port_list(*registry_.find(d_.nodes[producer->node].op));
+    return error_at(ref.place,
+                    fmt::format("{} takes '{}'; the node has {}.", user, ref.name, ports));
+  }
+
+  std::string port_list(const OpDef& op) const {
+    if (op.outputs.empty()) return "no outputs";
+    std::string list = op.outputs.size() == 1 ? "the one output" : "the outputs";
+    for (const PortDef& port : op.outputs) list += fmt::format(" '{}'", port.name);
+    return list;
+  }
+
+  Result<void> add_node(const NodeDecl& node) {
+    const OpDef* op = registry_.find(node.op);
+    if (op == nullptr) {
+      return error_at(node.place,
+                      fmt::format("Node '{}' has the unknown operation '{}'.", node.id, node.op));
+    }
+    QUERN_ASSIGN_OR_RETURN(std::vector<ValueId> inputs, collect_inputs(node, *op));
+    QUERN_ASSIGN_OR_RETURN(Attributes attributes, collect_attributes(node, *op));
+    cast_inputs(node, *op, inputs);
+    auto fitting = broadcast_inputs(builder_, *op, inputs, node.id);
+    if (!fitting) {
+      return error_at(node.place, fitting.error().with_context(fmt::format("Node '{}'", node.id)));
+    }
+    builder_.add(node.op, *fitting, std::move(attributes), node.id);
+    QUERN_TRY(check(node.place));
+    const auto outputs = builder_.last_outputs();
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      values_of_.emplace(node.id + ":" + op->outputs[i].name, outputs[i]);
+    }
+    if (outputs.size() == 1) values_of_.emplace(node.id, outputs[0]);
+    return {};
+  }
+
+  // In port order, whichever way the manifest gives them.
+  Result<std::vector<ValueId>> collect_inputs(const NodeDecl& node, const OpDef& op) {
+    std::vector<ValueId> inputs;
+    const std::string user = fmt::format("Node '{}'", node.id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      size_t place = i;
+      if (!node.ports.empty()) {
+        const auto port = std::ranges::find(op.inputs, node.ports[i], &PortDef::name);
+        if (port == op.inputs.end()) {
+          return error_at(node.inputs[i].place,
+                          fmt::format("{}: {} has no input '{}'; it has {}.", user, op.id,
+                                      node.ports[i], input_list(op)));
+        }
+        place = static_cast<size_t>(port - op.inputs.begin());
+      }
+      if (inputs.size() <= place) inputs.resize(place + 1, kNoValue);
+      if (node.inputs[i].name.empty()) continue;
+      QUERN_ASSIGN_OR_RETURN(inputs[place], find(node.inputs[i], user));
+    }
+    return inputs;
+  }
+
+  static std::string input_list(const OpDef& op) {
+    std::vector<std::string_view> names;
+    for (const PortDef& port : op.inputs) names.push_back(port.name);
+    return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  }
+
+  static Result<Attributes> collect_attributes(const NodeDecl& node, const OpDef& op) {
+    Attributes attributes;
+    for (const auto& [name, value] : node.attributes) {
+      const AttributeDef* def = op.find_attribute(name);
+      if (def == nullptr) {
+        std::vector<std::string_view> known;
+        for (const AttributeDef& attribute : op.attributes) known.push_back(attribute.name);
+        return error_at(
+            value.place,
+            fmt::format("Node '{}': {} has no attribute '{}'; it has {}.", node.id, op.id, name,
+                        known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+      }
+      const std::string what = fmt::format("Attribute '{}' of node '{}'", name, node.id);
+      QUERN_ASSIGN_OR_RETURN(AttributeValue typed, attribute_of(value, def->kind, what));
+      attributes.set(name, std::move(typed));
+    }
+    return attributes;
+  }
+
+  // The precision contract: a node computes in the manifest's precision or in its own. Inputs of
+  // other plain floats are cast; integers and block-quantised weights stay.
+  void cast_inputs(const NodeDecl& node, const OpDef& op, std::vector<ValueId>& inputs) {
+    const Precision precision = node.precision.value_or(d_.precision);
+    if (precision == Precision::kMixed) return;
+    const DType wanted = precision == Precision::kFloat32 ? DType::kF32 : DType::kF64;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kNoValue || op.inputs.empty()) continue;
+      const DType found = builder_.type(inputs[i])->dtype;
+      if (found == wanted || !is_float(found)) continue;
+      const PortDef& port = op.inputs[std::min(i, op.inputs.size() - 1)];
+      const std::string suffix = port.is_variadic ? fmt::format("{}{}", port.name, i) : port.name;
+      inputs[i] = builder_.add("math.cast", {inputs[i]}, {{"to", std::string(dtype_name(wanted))}},
+                               fmt::format("{}.cast.{}", node.id, suffix));
+    }
+  }
+
+  const Declarations& d_;
+  const OpRegistry& registry_;
+  GraphBuilder builder_;
+  std::map<std::string, Producer, std::less<>> producers_;
+  std::map<std::string, ValueId, std::less<>> values_of_;  // by what references name
+  std::vector<std::vector<size_t>> dependencies_;          // of each node
+};
+
+}  // namespace
+
+Result<Manifest> parse_manifest(std::string_view text, std::string_view file_name,
+                                const FileLoader& load, const OpRegistry& registry,
+                                const ManifestOptions& options) {
+  QUERN_ASSIGN_OR_RETURN(const YamlNode root, load_tree(text, file_name, load));
+  QUERN_ASSIGN_OR_RETURN(const Declarations declarations,
+                         read_declarations(root, options.variables));
+  QUERN_ASSIGN_OR_RETURN(Graph graph, ManifestBuilder(declarations, registry).build());
+  return Manifest{declarations.name, std::move(graph), declarations.weight_files};
+}
+
+Result<Manifest> read_manifest(const std::string& path, const OpRegistry& registry,
+                               const ManifestOptions& options) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  QUERN_ASSIGN_OR_RETURN(const std::string text, read_text_file(path));
+  QUERN_ASSIGN_OR_RETURN(Manifest manifest,
+                         parse_manifest(text, path, folder_loader(folder), registry, options));
+  for (std::string& file : manifest.weight_files) {
+    const auto inside = path_inside_folder("", file);
+    if (!inside) {
+      return fail::invalid(
+          "{}: The path '{}' of 'weight_files' is not inside the manifest's folder.", path, file);
+    }
+    file = (std::filesystem::path(folder) / *inside).string();
+  }
+  return manifest;
+}
+
+}  // namespace quern

@@ -1,0 +1,130 @@
+// Common shapes and the nodes that lead to them.
+#include "ops/broadcasting.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/fail.h"
+
+namespace quern {
+namespace {
+
+constexpr std::array<std::string_view, 11> kEqualShapes = {"Add",
+                                                           "Mul",
+                                                           "elementwise.axpy",
+                                                           "elementwise.div",
+                                                           "elementwise.max",
+                                                           "elementwise.min",
+                                                           "elementwise.sub",
+                                                           "math.add",
+                                                           "math.mul",
+                                                           "vsa.bind",
+                                                           "vsa.bundle"};
+
+using Dims = std::vector<Dim>;
+
+// Extents of both, aligned at the end; nothing where they do not fit.
+std::optional<Dims> common_dims(const Dims& a, const Dims& b) {
+  Dims dims(std::max(a.size(), b.size()), Dim::constant(1));
+  for (size_t i = 1; i <= dims.size(); ++i) {
+    const Dim one = Dim::constant(1);
+    const Dim from_a = i <= a.size() ? a[a.size() - i] : one;
+    const Dim from_b = i <= b.size() ? b[b.size() - i] : one;
+    if (from_a != from_b && from_a != one && from_b != one) return std::nullopt;
+    dims[dims.size() - i] = from_a == one ? from_b : from_a;
+  }
+  return dims;
+}
+
+// math.add takes a vector along the last axis of its first input by itself.
+bool is_bias(const OpDef& op, const Dims& x, const Dims& y) {
+  const bool is_add = op.id == "math.add" || op.alias_of == "math.add" || op.id == "Add";
+  return is_add && y.size() == 1 && !x.empty() && x.back() == y.front();
+}
+
+class Broadcaster {
+ public:
+  Broadcaster(GraphBuilder& builder, std::span<const ValueId> inputs)
+      : builder_(builder), inputs_(inputs) {}
+
+  Result<std::vector<ValueId>> run(const OpDef& op, std::string_view name) {
+    QUERN_TRY(find_target());
+    std::vector<ValueId> outputs(inputs_.begin(), inputs_.end());
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i] == kNoValue || dims_of(inputs_[i]) == target_) continue;
+      const size_t port = std::min(i, op.inputs.size() - 1);
+      const std::string suffix = op.inputs[port].is_variadic
+                                     ? fmt::format("{}{}", op.inputs[port].name, i)
+                                     : op.inputs[port].name;
+      QUERN_ASSIGN_OR_RETURN(outputs[i],
+                             broadcast(inputs_[i], fmt::format("{}.broadcast.{}", name, suffix)));
+    }
+    return outputs;
+  }
+
+ private:
+  const Dims& dims_of(ValueId value) const { return builder_.type(value)->dims; }
+
+  Result<void> find_target() {
+    const ValueId* first = nullptr;
+    for (const ValueId& input : inputs_) {
+      if (input == kNoValue) continue;
+      if (first == nullptr) {
+        first = &input;
+        target_ = dims_of(input);
+        continue;
+      }
+      auto common = common_dims(target_, dims_of(input));
+      if (!common) {
+        return fail::invalid("{} and {} do not broadcast to a common shape.",
+                             builder_.type(*first)->to_string(), builder_.type(input)->to_string());
+      }
+      target_ = std::move(*common);
+    }
+    return {};
+  }
+
+  Result<ValueId> broadcast(ValueId value, const std::string& name) {
+    const bool is_static = std::ranges::all_of(target_, &Dim::is_constant);
+    if (is_static) {
+      std::vector<int64_t> shape;
+      for (const Dim& dim : target_) shape.push_back(dim.factor);
+      // An empty list would ask for a port instead; rank 0 never needs a broadcast.
+      return builder_.add("shape.broadcast", {value}, {{"shape", std::move(shape)}}, name);
+    }
+    for (const ValueId like : inputs_) {
+      if (like == kNoValue || dims_of(like) != target_) continue;
+      return builder_.add("shape.broadcast", {value, like}, {}, name);
+    }
+    return fail::invalid("{} broadcasts to a shape with symbols that no input has.",
+                         builder_.type(value)->to_string());
+  }
+
+  GraphBuilder& builder_;
+  std::span<const ValueId> inputs_;
+  Dims target_;
+};
+
+}  // namespace
+
+bool takes_equal_shapes(const OpDef& op) {
+  return std::ranges::find(kEqualShapes, op.id) != kEqualShapes.end();
+}
+
+Result<std::vector<ValueId>> broadcast_inputs(GraphBuilder& builder, const OpDef& op,
+                                              std::span<const ValueId> inputs,
+                                              std::string_view name) {
+  const std::vector<ValueId> same(inputs.begin(), inputs.end());
+  if (!takes_equal_shapes(op)) return same;
+  for (const ValueId input : inputs) {
+    if (input != kNoValue && builder.type(input) == nullptr)
+      return same;  // the builder has an error
+  }
+  if (inputs.size() == 2 && inputs[0] != kNoValue && inputs[1] != kNoValue &&
+      is_bias(op, builder.type(inputs[0])->dims, builder.type(inputs[1])->dims)) {
+    return same;
+  }
+  return Broadcaster(builder, inputs).run(op, name);
+}
+
+}  // namespace quern

@@ -1,0 +1,46 @@
+// libFuzzer target of manifests. Build with the preset `fuzz`; run
+//   manifest_fuzz -rss_limit_mb=1024 -timeout=10 CORPUS [tests/data/manifest]
+// Parts of the input that a zero byte divides are the manifest, a.yaml, b.yaml, ...
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "formats/manifest/manifest.h"
+#include "quern/op.h"
+
+namespace {
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  while (true) {
+    const size_t end = text.find('\0');
+    parts.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos || parts.size() == 8) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto parts = split({reinterpret_cast<const char*>(data), size});
+  const auto load = [&](const std::string& path) -> quern::Result<std::string> {
+    const size_t index = path.empty() ? 0 : static_cast<size_t>(path[0] - 'a') + 1;
+    if (index >= parts.size() || path.substr(1) != ".yaml") {
+      return quern::fail::not_found("There is no file '{}'.", path);
+    }
+    return parts[index];
+  };
+  const auto manifest = quern::parse_manifest(parts[0], "m.yaml", load, quern::builtin_ops());
+  if (!manifest) return 0;
+  // What was read prints, and what was printed reads back to the same graph.
+  const auto text = quern::print_manifest(manifest->graph, "");
+  if (!text) return 0;
+  const auto back = quern::parse_manifest(*text, "m.yaml", load, quern::builtin_ops());
+  QUERN_CHECK(back);
+  QUERN_CHECK(quern::print_graph(back->graph) == quern::print_graph(manifest->graph));
+  return 0;
+}
