@@ -9,6 +9,13 @@ Environment read_environment() {
   Environment environment;
   const char* home = std::getenv("HOME");
   environment.home = home == nullptr ? "." : home;
+  if (const char* cache = std::getenv("QUERN_CACHE")) {
+    environment.cache_folder = cache;
+  } else if (const char* xdg = std::getenv("XDG_CACHE_HOME")) {
+    environment.cache_folder = std::string(xdg) + "/quern";
+  } else {
+    environment.cache_folder = environment.home + "/.cache/quern";
+  }
   return environment;
 }
 

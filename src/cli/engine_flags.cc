@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "base/environment.h"
 #include "base/fail.h"
 #include "cli/progress_bar.h"
 
@@ -31,6 +32,8 @@ void EngineFlags::add_to(CLI::App& command, bool has_context_option) {
       ->expected(1)
       ->take_all()
       ->allow_extra_args(false);
+  command.add_flag("!--no-parity-gate", has_parity_gate,
+                   "Serve the model without comparing one token with the reference first");
   add_context_options(command, has_context_option);
 }
 
@@ -99,19 +102,32 @@ std::vector<MetadataOverride> EngineFlags::overrides() const {
   return list;
 }
 
+ModelOptions EngineFlags::model_options() const {
+  ModelOptions options;
+  options.activations = *find_activations(activations);
+  options.key_type = *find_dtype(key_type);
+  options.value_type = *find_dtype(value_type);
+  options.is_evictable = is_evictable;
+  return options;
+}
+
+Result<ModelFiles> EngineFlags::open_files() const {
+  QUERN_ASSIGN_OR_RETURN(const auto files, adapter_files());
+  return open_model_files(model, model_options(), overrides(), files);
+}
+
 Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   EngineOptions options;
   options.device = device;
   options.device_options.num_threads = threads;
   options.device_options.isa = isa;
   options.compile.numerics = *find_numerics(numerics);
-  options.model.activations = *find_activations(activations);
-  options.model.key_type = *find_dtype(key_type);
-  options.model.value_type = *find_dtype(value_type);
-  options.model.is_evictable = is_evictable;
+  options.model = model_options();
   options.context_length = context;
   options.overrides = overrides();
   QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());
+  options.has_parity_gate = has_parity_gate;
+  options.cache_folder = read_environment().cache_folder;
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   auto engine = Engine::open(model, options);

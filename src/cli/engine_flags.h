@@ -27,6 +27,7 @@ struct EngineFlags {
   std::optional<double> rope_factor;
   std::string rope_scaling;
   std::optional<int64_t> rope_original_context;
+  bool has_parity_gate = true;
 
   // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their
   // own, the options of the context.
@@ -34,8 +35,11 @@ struct EngineFlags {
   void add_to(CLI::App& command, bool has_context_option = true);
   // Loads the model with a progress bar on stderr where that is a terminal.
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;
+  // The model's files alone, without a device.
+  Result<ModelFiles> open_files() const;
 
  private:
+  ModelOptions model_options() const;
   void add_context_options(CLI::App& command, bool has_context_option);
   std::vector<MetadataOverride> overrides() const;
   Result<std::vector<AdapterFile>> adapter_files() const;

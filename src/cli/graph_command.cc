@@ -1,38 +1,55 @@
-// quern graph: the IR of a model.
+// quern graph: the IR of a model or a manifest, as text or as a manifest.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "formats/gguf_reader.h"
+#include "formats/manifest/manifest.h"
 #include "models/language_model.h"
+#include "quern/op.h"
 
 namespace quern::cli {
 namespace {
 
 struct GraphFlags {
-  std::string model;
+  std::string file;
   std::string activations = "auto";
+  bool is_yaml = false;
 };
 
+Result<void> print(const GraphFlags& flags, const Graph& graph, const std::string& name,
+                   const std::string& facts) {
+  std::string text = print_graph(graph);
+  if (flags.is_yaml) {
+    QUERN_ASSIGN_OR_RETURN(text, print_manifest(graph, name));
+  }
+  fmt::print("# {}semantic hash {:016x}\n{}", facts, semantic_hash(graph), text);
+  return {};
+}
+
 Result<void> graph(const GraphFlags& flags) {
-  QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(flags.model));
+  if (flags.file.ends_with(".yaml") || flags.file.ends_with(".yml")) {
+    QUERN_ASSIGN_OR_RETURN(const Manifest manifest, read_manifest(flags.file, builtin_ops()));
+    return print(flags, manifest.graph, manifest.name, "");
+  }
+  QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(flags.file));
   ModelOptions options;
   options.activations = *find_activations(flags.activations);
   QUERN_ASSIGN_OR_RETURN(const LanguageModel model,
                          build_language_model(file->metadata(), *file, options));
-  fmt::print("# {}, {} parameters, {} activations, semantic hash {:016x}\n{}", model.architecture,
-             model.num_parameters, activations_name(model.activations), semantic_hash(model.graph),
-             print_graph(model.graph));
-  return {};
+  return print(flags, model.graph, model.architecture,
+               fmt::format("{}, {} parameters, {} activations, ", model.architecture,
+                           model.num_parameters, activations_name(model.activations)));
 }
 
 }  // namespace
 
 void set_up_graph(CLI::App& command, Action& action) {
   auto flags = std::make_shared<GraphFlags>();
-  command.add_option("MODEL", flags->model, "GGUF file")->required();
+  command.add_option("FILE", flags->file, "GGUF model, or manifest (.yaml)")->required();
   command.add_option("--activations", flags->activations, "As in 'quern run'")
       ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
       ->capture_default_str();
+  command.add_flag("--yaml", flags->is_yaml, "As a manifest that 'quern exec' runs");
   action = [flags] { return graph(*flags); };
 }
 

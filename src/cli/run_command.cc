@@ -15,6 +15,7 @@
 #include "cli/token_list.h"
 #include "generate/generate.h"
 #include "generate/prompt_cache.h"
+#include "generate/receipt.h"
 #include "generate/sequence_file.h"
 #include "text/chat_template.h"
 #include "text/utf8.h"
@@ -33,6 +34,7 @@ struct RunFlags {
   bool shows_prompt = false;
   bool is_json = false;
   bool is_quiet = false;
+  std::string receipt;
 };
 
 // An explicit number of tokens is honoured beyond the length that the model was trained for, but
@@ -160,9 +162,33 @@ Result<void> save_prompt_cache(Engine& engine, const std::string& path, int32_t 
   return save_sequence(engine, sequence, tokens, path);
 }
 
+// A grammar would be one more input of the run; receipts do not hold one.
+Result<void> check_receipt_flags(const RunFlags& flags) {
+  if (flags.receipt.empty()) return {};
+  if (flags.engine.numerics != "strict") {
+    return fail::invalid("--receipt needs --numerics strict, not {}.", flags.engine.numerics);
+  }
+  if (flags.generate.grammar) {
+    return fail::unimplemented("--receipt does not go with --grammar or --json-schema.");
+  }
+  return {};
+}
+
+Result<void> save_receipt(const Engine& engine, const RunFlags& flags,
+                          const std::vector<int32_t>& prompt, const Generation& result,
+                          std::vector<std::string> logits) {
+  QUERN_ASSIGN_OR_RETURN(Receipt receipt, begin_receipt(engine));
+  receipt.sampler = flags.generate.sampler;
+  receipt.prompt = prompt;
+  receipt.tokens = result.tokens;
+  receipt.logits = std::move(logits);
+  return write_receipt(flags.receipt, receipt);
+}
+
 Result<void> run(RunFlags& flags, bool has_prompt) {
   const std::string prompt = read_prompt(flags, has_prompt);
   QUERN_TRY(flags.sampler.apply_to(flags.generate, flags.is_quiet));
+  QUERN_TRY(check_receipt_flags(flags));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
   QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));
@@ -178,6 +204,12 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
                          open_prompt_cache(*engine, flags.prompt_cache, ids));
   const auto known = ids.begin() + cached.num_reused;
   flags.generate.history.assign(ids.begin(), known);
+  std::vector<std::string> logits;
+  if (!flags.receipt.empty()) {
+    flags.generate.on_logits = [&](std::span<const float> row) {
+      logits.push_back(hash_logits(row));
+    };
+  }
   const InterruptGuard interrupt;
   const auto sink = [&](std::string_view piece) {
     if (!flags.is_json) {
@@ -189,6 +221,9 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
   QUERN_ASSIGN_OR_RETURN(
       const Generation result,
       generate(*engine, cached.sequence, {known, ids.end()}, flags.generate, sink));
+  if (!flags.receipt.empty()) {
+    QUERN_TRY(save_receipt(*engine, flags, ids, result, std::move(logits)));
+  }
   if (flags.is_json) {
     print_json(*engine, flags, ids, cached.num_reused, result);
   } else if (::isatty(STDOUT_FILENO) == 1) {
@@ -224,6 +259,8 @@ void set_up_run(CLI::App& command, Action& action) {
                      "then written");
   command.add_flag("--verbose-prompt", flags->shows_prompt,
                    "Show the tokens of the prompt and their text on stderr");
+  command.add_option("--receipt", flags->receipt,
+                     "File for what was run and its bits; 'quern check' runs it again");
   command.add_flag("--json", flags->is_json, "One JSON object instead of text");
   command.add_flag("--quiet", flags->is_quiet, "Nothing on stderr but errors");
   command.footer(
@@ -232,6 +269,7 @@ void set_up_run(CLI::App& command, Action& action) {
       "  quern run model.gguf --chat 'What is the capital of France?'\n"
       "  quern run model.gguf --chat 'Name a colour.' --json-schema colour.json\n"
       "  quern run model.gguf \"$(cat book.txt)\" --prompt-cache book.kv\n"
+      "  quern run model.gguf 'Once' --max-tokens 64 --receipt once.json && quern check once.json\n"
       "  cat question.txt | quern run model.gguf --chat --json");
   action = [flags, prompt] { return run(*flags, prompt->count() > 0); };
 }

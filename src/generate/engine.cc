@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "base/fail.h"
-#include "formats/model_metadata.h"
-#include "models/adapter.h"
-#include "text/vocabulary_reader.h"
+#include "generate/parity_gate.h"
 
 namespace quern {
 namespace {
@@ -47,75 +45,56 @@ Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
   return arguments;
 }
 
-// A copy with the overrides in place; nothing where there are none.
-std::optional<Metadata> with_overrides(const Metadata& metadata,
-                                       const std::vector<MetadataOverride>& overrides) {
-  const auto architecture = metadata.text("general.architecture");
-  if (overrides.empty() || !architecture) return std::nullopt;
-  Metadata copy = metadata;
-  for (const MetadataOverride& item : overrides) {
-    copy.set(std::string(*architecture) + "." + item.key, item.value);
-  }
-  return copy;
-}
-
-Result<std::vector<std::shared_ptr<const Adapter>>> open_adapters(
-    const std::vector<AdapterFile>& files, const Metadata& metadata) {
-  std::vector<std::shared_ptr<const Adapter>> adapters;
-  for (const AdapterFile& item : files) {
-    QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(item.path));
-    QUERN_ASSIGN_OR_RETURN(const auto architecture, metadata.text("general.architecture"));
-    auto adapter = make_adapter(file->metadata(), file, architecture, item.scale,
-                                fmt::format("lora.{}/", adapters.size()));
-    if (!adapter) {
-      return tl::unexpected(adapter.error().with_context(fmt::format("Adapter '{}'", item.path)));
-    }
-    adapters.push_back(std::move(*adapter));
-  }
-  return adapters;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
                                              const EngineOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
   engine->options_ = options;
-  QUERN_ASSIGN_OR_RETURN(engine->file_, GgufFile::open(path));
-  engine->metadata_ = with_overrides(engine->file_->metadata(), options.overrides);
-  const Metadata& metadata = engine->metadata();
-  const auto load = [&]() -> Result<void> {
-    QUERN_TRY(check_model_metadata(metadata));
-    QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(metadata));
-    QUERN_ASSIGN_OR_RETURN(engine->tokenizer_, make_tokenizer(std::move(vocabulary)));
-    ModelOptions& model_options = engine->options_.model;
-    QUERN_ASSIGN_OR_RETURN(model_options.adapters, open_adapters(options.adapters, metadata));
-    QUERN_ASSIGN_OR_RETURN(engine->model_,
-                           build_language_model(metadata, *engine->file_, model_options));
-    const AdaptedWeights weights(*engine->file_, model_options.adapters);
-    engine->backends_ = register_backends();
-    QUERN_ASSIGN_OR_RETURN(engine->backend_, engine->backends_.find(options.device));
-    QUERN_ASSIGN_OR_RETURN(engine->device_, engine->backend_->open(options.device_options));
-    QUERN_ASSIGN_OR_RETURN(
-        engine->executable_,
-        compile_and_load(engine->model_.graph, *engine->backend_, *engine->device_, &weights,
-                         options.compile, options.progress));
-    const StateDecl* state = engine->model_.graph.find_state("kv");
-    QUERN_ASSIGN_OR_RETURN(engine->kv_, engine->device_->make_kv_store(*state));
-    return {};
-  };
-  const auto loaded = load();
+  QUERN_ASSIGN_OR_RETURN(
+      engine->files_, open_model_files(path, options.model, options.overrides, options.adapters));
+  const auto loaded = engine->load_model();
   if (!loaded) {
     return tl::unexpected(loaded.error().with_context(fmt::format("While loading '{}'", path)));
   }
-  engine->long_context_ = LongContext(engine->model_.long_context_threshold);
-  const int64_t trained = engine->model_.context_length;
-  engine->context_length_ = options.context_length == 0 ? trained : options.context_length;
+  const LanguageModel& model = engine->model();
+  engine->long_context_ = LongContext(model.long_context_threshold);
+  engine->context_length_ =
+      options.context_length == 0 ? model.context_length : options.context_length;
   return engine;
 }
 
+Result<void> Engine::load_model() {
+  backends_ = options_.backends;
+  if (backends_ == nullptr) {
+    backends_ = std::make_shared<const BackendRegistry>(register_backends());
+  }
+  QUERN_ASSIGN_OR_RETURN(backend_, backends_->find(options_.device));
+  QUERN_ASSIGN_OR_RETURN(device_, backend_->open(options_.device_options));
+  const AdaptedWeights weights = files_.weights();
+  QUERN_ASSIGN_OR_RETURN(executable_, compile_and_load(model().graph, *backend_, *device_, &weights,
+                                                       options_.compile, options_.progress));
+  QUERN_ASSIGN_OR_RETURN(kv_, device_->make_kv_store(*model().graph.find_state("kv")));
+  return pass_parity_gate(weights);
+}
+
+Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
+  const bool is_reference = device_->capabilities().correctness == CorrectnessClass::kReference;
+  if (!options_.has_parity_gate || is_reference) return {};
+  GateSubject subject{.model = &files_.model,
+                      .weights = &weights,
+                      .device_name = options_.device,
+                      .device = device_.get(),
+                      .executable = executable_.get(),
+                      .numerics = options_.compile.numerics,
+                      .first_token = std::max(tokenizer().special_ids().bos, int32_t{0}),
+                      .cache_folder = options_.cache_folder};
+  QUERN_ASSIGN_OR_RETURN(subject.reference, backends_->find("reference"));
+  return run_parity_gate(subject);
+}
+
 std::shared_ptr<const TokenTrie> Engine::token_trie() {
-  if (token_trie_ == nullptr) token_trie_ = std::make_shared<const TokenTrie>(*tokenizer_);
+  if (token_trie_ == nullptr) token_trie_ = std::make_shared<const TokenTrie>(tokenizer());
   return token_trie_;
 }
 
@@ -131,9 +110,9 @@ Result<void> Engine::check_feed(const Feed& feed) const {
                               count, length, context_length_);
   }
   for (const int32_t token : feed.tokens) {
-    if (token < 0 || token >= model_.vocab_size) {
+    if (token < 0 || token >= model().vocab_size) {
       return fail::out_of_range("Token {} is outside the vocabulary of {}.", token,
-                                model_.vocab_size);
+                                model().vocab_size);
     }
   }
   return {};
@@ -186,14 +165,14 @@ Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
 }
 
 Result<void> Engine::rotate(int32_t sequence, int64_t start, int64_t end) {
-  if (!model_.rotation) {
+  if (!model().rotation) {
     return fail::unimplemented(
         "The model's positions are part of its tokens: tokens in the middle "
         "of a sequence cannot be evicted.");
   }
   if (rotation_ == nullptr) {
-    QUERN_ASSIGN_OR_RETURN(rotation_, compile_and_load(*model_.rotation, *backend_, *device_,
-                                                       file_.get(), options_.compile));
+    QUERN_ASSIGN_OR_RETURN(rotation_, compile_and_load(*model().rotation, *backend_, *device_,
+                                                       files_.file.get(), options_.compile));
   }
   std::vector<int32_t> positions;
   for (int64_t p = start; p < end; ++p) positions.push_back(static_cast<int32_t>(p));
@@ -221,7 +200,7 @@ Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   if (has_survivors && !options_.model.is_evictable) {
     return fail::precondition("The model was not opened as evictable.");
   }
-  if (has_survivors && !model_.rotation) return rotate(sequence, start, end);
+  if (has_survivors && !model().rotation) return rotate(sequence, start, end);
   QUERN_TRY(kv_->close_gap(sequence, start, count));
   long_context_.evict(sequence, start, count);
   return has_survivors ? rotate(sequence, start, end) : Result<void>{};
@@ -253,9 +232,9 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
     rows.insert(rows.end(), bytes.begin(), bytes.end());
   }
-  const int64_t row_bytes = model_.vocab_size * 4;
+  const int64_t row_bytes = model().vocab_size * 4;
   const auto num_rows = static_cast<int64_t>(rows.size()) / row_bytes;
-  return Tensor::from_bytes(DType::kF32, Shape{num_rows, model_.vocab_size}, rows);
+  return Tensor::from_bytes(DType::kF32, Shape{num_rows, model().vocab_size}, rows);
 }
 
 }  // namespace quern

@@ -8,26 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "formats/gguf_reader.h"
 #include "generate/long_context.h"
-#include "models/language_model.h"
+#include "generate/model_files.h"
 #include "quern/device.h"
 #include "text/grammar/token_trie.h"
-#include "text/tokenizer.h"
 
 namespace quern {
-
-// A key of the model file with another value, e.g. a rope setting.
-struct MetadataOverride {
-  std::string key;  // without the architecture: "rope.freq_base"
-  MetadataValue value;
-};
-
-// A GGUF file of a low-rank adapter, and how much of it is added.
-struct AdapterFile {
-  std::string path;
-  double scale = 1;
-};
 
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
@@ -38,6 +24,11 @@ struct EngineOptions {
   std::vector<MetadataOverride> overrides;
   std::vector<AdapterFile> adapters;
   Progress progress;  // of loading weights
+  // Null: those of this build.
+  std::shared_ptr<const BackendRegistry> backends;
+  // A device that is not the reference must pass the parity gate before it serves the model.
+  bool has_parity_gate = true;
+  std::string cache_folder;  // for what the gate keeps between loads; empty: nothing is kept
 };
 
 // Tokens to append to one sequence in a run, and the rows of logits wanted of them.
@@ -51,14 +42,16 @@ struct Feed {
 // One thread only. Several engines can live in one process.
 class Engine {
  public:
-  // Errors: of the file, the tokenizer, the model, the device; they name the path.
+  // Errors: of the file, the tokenizer, the model, the device, the parity gate; they name the path.
   static Result<std::unique_ptr<Engine>> open(const std::string& path,
                                               const EngineOptions& options);
 
-  const GgufFile& file() const { return *file_; }
-  const Metadata& metadata() const { return metadata_ ? *metadata_ : file_->metadata(); }
-  const LanguageModel& model() const { return model_; }
-  const Tokenizer& tokenizer() const { return *tokenizer_; }
+  const GgufFile& file() const { return *files_.file; }
+  const ModelFiles& files() const { return files_; }
+  const EngineOptions& options() const { return options_; }
+  const Metadata& metadata() const { return files_.metadata(); }
+  const LanguageModel& model() const { return files_.model; }
+  const Tokenizer& tokenizer() const { return *files_.tokenizer; }
   // Of the tokenizer, for TokenConstraint; made at the first call. It must not outlive the engine.
   std::shared_ptr<const TokenTrie> token_trie();
   std::span<const std::shared_ptr<const Adapter>> adapters() const {
@@ -101,15 +94,15 @@ class Engine {
   Result<void> rotate(int32_t sequence, int64_t start, int64_t end);
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 
-  std::shared_ptr<GgufFile> file_;
-  std::optional<Metadata> metadata_;  // with overrides; else the file's
-  std::unique_ptr<Tokenizer> tokenizer_;
+  Result<void> load_model();
+  Result<void> pass_parity_gate(const WeightSource& weights);
+
+  ModelFiles files_;
   std::shared_ptr<const TokenTrie> token_trie_;
-  LanguageModel model_;
   std::unique_ptr<Device> device_;
   EngineOptions options_;
   const Backend* backend_ = nullptr;
-  BackendRegistry backends_;
+  std::shared_ptr<const BackendRegistry> backends_;
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<Executable> rotation_;  // loaded at the first eviction
   std::unique_ptr<KvStore> kv_;

@@ -68,7 +68,7 @@ class Output {
 class Chooser {
  public:
   Chooser(Engine& engine, const GenerateOptions& options, std::span<const int32_t> prompt)
-      : sampler_(options.sampler) {
+      : sampler_(options.sampler), on_logits_(options.on_logits) {
     sampler_.accept(options.history);
     sampler_.accept(prompt);
     if (options.grammar) constraint_.emplace(engine.token_trie(), *options.grammar);
@@ -82,6 +82,7 @@ class Chooser {
     }
     const std::span<const float> row(reinterpret_cast<const float*>(bytes.data()),
                                      static_cast<size_t>(logits.shape().last()));
+    if (on_logits_) on_logits_(row);
     QUERN_ASSIGN_OR_RETURN(const int32_t token, sampler_.sample(row, allowed));
     if (constraint_) QUERN_TRY(constraint_->accept(token));
     if (sampler_.logprobs() != nullptr) result.logprobs.push_back(*sampler_.logprobs());
@@ -93,6 +94,7 @@ class Chooser {
 
  private:
   Sampler sampler_;
+  const std::function<void(std::span<const float>)>& on_logits_;
   std::optional<TokenConstraint> constraint_;
 };
 

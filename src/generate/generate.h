@@ -23,6 +23,8 @@ struct GenerateOptions {
   // Tokens that are in the sequence before the prompt; penalties and DRY count them too.
   std::vector<int32_t> history;
   int64_t prefill_chunk = 512;
+  // Shown each row of logits before a token is chosen from it.
+  std::function<void(std::span<const float> logits)> on_logits = {};
 };
 
 enum class StopReason : uint8_t {

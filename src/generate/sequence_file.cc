@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
+#include "generate/weight_hash.h"
 #include "models/adapter.h"
 
 namespace quern {
@@ -57,19 +58,6 @@ class Cursor {
 
 uint64_t hash_of(std::span<const std::byte> bytes) {
   return Hasher().bytes(bytes.data(), bytes.size()).digest();
-}
-
-void hash_weights(const WeightSource& weights, Hasher& hasher) {
-  for (const WeightInfo& info : weights.list()) {
-    hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
-    const auto tensor = weights.weight(info.name);
-    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
-    if (!bytes) continue;
-    // 64 bytes of every 4 KiB see any retraining without reading the whole file.
-    for (size_t at = 0; at < bytes->size(); at += 4096) {
-      hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
-    }
-  }
 }
 
 Result<void> check_file(std::span<const std::byte> bytes, const std::string& path) {

@@ -22,12 +22,12 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-}  // namespace
-
-ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input) {
+ProgramResult run_program(const std::string& program, const std::vector<std::string>& arguments,
+                          const std::string& input) {
   const TemporaryFolder folder("program");
   std::ofstream(folder.file("in"), std::ios::binary) << input;
-  std::string line = quoted(QUERN_PROGRAM);
+  // What the program keeps between runs stays out of the user's cache.
+  std::string line = "QUERN_CACHE=" + quoted(folder.file("cache")) + " " + quoted(program);
   for (const std::string& argument : arguments) line += " " + quoted(argument);
   line += " < " + quoted(folder.file("in")) + " > " + quoted(folder.file("out")) + " 2> " +
           quoted(folder.file("err"));
@@ -37,6 +37,16 @@ ProgramResult run_quern(const std::vector<std::string>& arguments, const std::st
   result.output = read_file(folder.file("out"));
   result.errors = read_file(folder.file("err"));
   return result;
+}
+
+}  // namespace
+
+ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input) {
+  return run_program(QUERN_PROGRAM, arguments, input);
+}
+
+ProgramResult run_quern_faulty(const std::vector<std::string>& arguments) {
+  return run_program(QUERN_FAULTY_PROGRAM, arguments, "");
 }
 
 }  // namespace quern::test

@@ -14,5 +14,7 @@ struct ProgramResult {
 
 // `input` is its standard input, a pipe and no terminal.
 ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input = "");
+// The same with a backend more, `faulty` (faulty_backends.cc).
+ProgramResult run_quern_faulty(const std::vector<std::string>& arguments);
 
 }  // namespace quern::test

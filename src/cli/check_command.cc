@@ -1,0 +1,52 @@
+// quern check: runs a receipt again, anywhere, and compares the bits.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "generate/receipt.h"
+
+namespace quern::cli {
+namespace {
+
+struct CheckFlags {
+  std::string receipt;
+  CheckOptions options;
+};
+
+Result<void> check(CheckFlags& flags) {
+  QUERN_ASSIGN_OR_RETURN(const Receipt receipt, read_receipt(flags.receipt));
+  ProgressBar bar("Loading");
+  flags.options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
+  const auto report = check_receipt(receipt, flags.options);
+  bar.finish();
+  if (!report) {
+    return tl::unexpected(report.error().with_context(fmt::format("Receipt '{}'", flags.receipt)));
+  }
+  fmt::print(
+      "same bits: {} prompt tokens, {} steps, on {} ({}, {} threads); made on {} ({}, {} "
+      "threads)\n",
+      report->num_prompt_tokens, report->num_steps, flags.options.device, report->arch,
+      report->threads, receipt.device, receipt.arch, receipt.threads);
+  return {};
+}
+
+}  // namespace
+
+void set_up_check(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<CheckFlags>();
+  command.add_option("RECEIPT", flags->receipt, "File that 'quern run --receipt' wrote")
+      ->required();
+  command.add_option("--model", flags->options.model, "Where the model is, if not where it was");
+  command.add_option("--device", flags->options.device, "Backend that runs it")
+      ->capture_default_str();
+  command
+      .add_option("--threads", flags->options.device_options.num_threads,
+                  "Threads; 0 takes what the machine offers")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--isa", flags->options.device_options.isa,
+                     "Cap on the instruction set, as in 'quern run'");
+  command.footer("Example:\n  quern check once.json --device reference");
+  action = [flags] { return check(*flags); };
+}
+
+}  // namespace quern::cli

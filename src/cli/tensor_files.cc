@@ -1,0 +1,88 @@
+// Reading, writing and describing tensors for commands.
+#include "cli/tensor_files.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/fail.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
+#include "ops/float_rows.h"
+#include "tensor/convert.h"
+
+namespace quern::cli {
+namespace {
+
+bool is_safetensors(const std::string& path) {
+  return path.ends_with(".safetensors");
+}
+
+template <class T>
+std::vector<double> widened(const TensorView& view) {
+  const std::span<const T> values(view.as<const T>(),
+                                  static_cast<size_t>(view.shape.num_elements()));
+  return {values.begin(), values.end()};
+}
+
+// Elements of plain dtypes as doubles; none of others.
+Result<std::vector<double>> numbers_of(const Tensor& tensor) {
+  QUERN_ASSIGN_OR_RETURN(auto bytes, tensor.read());
+  const TensorView view{tensor.dtype(), tensor.shape(), bytes.data()};
+  switch (tensor.dtype()) {
+    case DType::kI64:
+      return widened<int64_t>(view);
+    case DType::kU64:
+      return widened<uint64_t>(view);
+    case DType::kI32:
+      return widened<int32_t>(view);
+    case DType::kU32:
+      return widened<uint32_t>(view);
+    default:
+      return can_widen(tensor.dtype()) ? load_all<double>(view) : std::vector<double>{};
+  }
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
+                                                             std::string_view option) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
+    return fail::invalid("{} {} does not have the form NAME=VALUE.", option, text);
+  }
+  return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+}
+
+Result<Tensor> read_tensor_file(const std::string& path, const std::string& name) {
+  if (is_safetensors(path)) {
+    QUERN_ASSIGN_OR_RETURN(const auto file, SafetensorsFile::open(path));
+    return file->weight(name);
+  }
+  QUERN_ASSIGN_OR_RETURN(NpyArray array, read_npy(path));
+  return std::move(array.tensor);
+}
+
+Result<void> write_tensor_file(const std::string& path, const std::string& name,
+                               const Tensor& tensor) {
+  if (!is_safetensors(path)) return write_npy(path, tensor);
+  const NamedTensor named{name, tensor, false};
+  return write_safetensors(path, {&named, 1});
+}
+
+Result<std::string> describe_tensor(const Tensor& tensor) {
+  std::string text = fmt::format("{}{}", dtype_name(tensor.dtype()), tensor.shape().to_string());
+  QUERN_ASSIGN_OR_RETURN(const auto numbers, numbers_of(tensor));
+  if (numbers.empty()) return text;
+  constexpr size_t kShown = 8;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double number : numbers) {
+    if (number < low) low = number;
+    if (number > high) high = number;
+  }
+  const size_t shown = std::min(kShown, numbers.size());
+  text += low > high ? " all NaN:" : fmt::format(" from {} to {}:", low, high);
+  for (size_t i = 0; i < shown; ++i) text += fmt::format(" {}", numbers[i]);
+  return text + (shown < numbers.size() ? " ..." : "");
+}
+
+}  // namespace quern::cli

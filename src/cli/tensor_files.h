@@ -1,0 +1,28 @@
+// Tensors named on the command line: NAME=FILE.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "quern/device.h"
+
+namespace quern::cli {
+
+// "x=dir/x.npy" to its parts; `option` is for the error.
+Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
+                                                             std::string_view option);
+
+// Reads `path`: an .npy file, or the tensor `name` of a .safetensors file.
+Result<Tensor> read_tensor_file(const std::string& path, const std::string& name);
+
+// One of the results, written as an .npy or a .safetensors file by the path's ending.
+Result<void> write_tensor_file(const std::string& path, const std::string& name,
+                               const Tensor& tensor);
+
+// "f64[2, 3] from -0.5 to 7.25: 1 2 3 ..."
+Result<std::string> describe_tensor(const Tensor& tensor);
+
+}  // namespace quern::cli

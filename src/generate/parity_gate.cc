@@ -1,0 +1,143 @@
+// Two tokens on two devices.
+#include "generate/parity_gate.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/fail.h"
+#include "base/hash.h"
+#include "formats/npy.h"
+#include "generate/weight_hash.h"
+#include "runtime/logit_parity.h"
+
+namespace quern {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Tensor> i32_vector(std::vector<int32_t> values) {
+  return Tensor::from<int32_t>(DType::kI32, Shape{static_cast<int64_t>(values.size())}, values);
+}
+
+// Feeds tokens at positions start, start + 1, ... of sequence 0; the logits of the last one.
+Result<std::vector<float>> feed(const GateSubject& subject, Executable& executable, KvStore& kv,
+                                std::vector<int32_t> tokens, int32_t start) {
+  const auto count = static_cast<int32_t>(tokens.size());
+  std::vector<int32_t> positions;
+  for (int32_t i = 0; i < count; ++i) positions.push_back(start + i);
+  QUERN_TRY(kv.reserve(0, count));
+  RunArguments arguments;
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["tokens"], i32_vector(std::move(tokens)));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["positions"], i32_vector(std::move(positions)));
+  const auto zeros = std::vector<int32_t>(static_cast<size_t>(count), 0);
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["sequences"], i32_vector(zeros));
+  QUERN_ASSIGN_OR_RETURN(arguments.inputs["output_rows"], i32_vector({count - 1}));
+  if (subject.model->long_context_threshold > 0) {
+    QUERN_ASSIGN_OR_RETURN(arguments.inputs["long_context"], i32_vector(zeros));
+  }
+  arguments.states["kv"] = &kv;
+  QUERN_ASSIGN_OR_RETURN(const RunResult result, executable.run(arguments));
+  QUERN_TRY(kv.commit(0, count));
+  return result.find("logits")->read_as<float>();
+}
+
+Result<std::unique_ptr<KvStore>> make_kv(const GateSubject& subject, Device& device) {
+  QUERN_ASSIGN_OR_RETURN(auto kv, device.make_kv_store(*subject.model->graph.find_state("kv")));
+  QUERN_ASSIGN_OR_RETURN([[maybe_unused]] const int32_t sequence, kv->create_sequence());
+  return kv;
+}
+
+// Any second token will do, as long as it is not the first.
+int32_t second_token(const GateSubject& subject) {
+  const auto token = static_cast<int32_t>(subject.model->vocab_size / 2);
+  return token == subject.first_token ? 0 : token;
+}
+
+// As decoding does it: one token a run.
+Result<std::vector<float>> run_candidate(const GateSubject& subject) {
+  QUERN_ASSIGN_OR_RETURN(const auto kv, make_kv(subject, *subject.device));
+  QUERN_TRY(feed(subject, *subject.executable, *kv, {subject.first_token}, 0));
+  return feed(subject, *subject.executable, *kv, {second_token(subject)}, 1);
+}
+
+// Both tokens in one run, which is cheaper here and the same by definition.
+Result<std::vector<float>> run_reference(const GateSubject& subject) {
+  QUERN_ASSIGN_OR_RETURN(const auto device, subject.reference->open({}));
+  QUERN_ASSIGN_OR_RETURN(
+      const auto executable,
+      compile_and_load(subject.model->graph, *subject.reference, *device, subject.weights, {}));
+  QUERN_ASSIGN_OR_RETURN(const auto kv, make_kv(subject, *device));
+  return feed(subject, *executable, *kv, {subject.first_token, second_token(subject)}, 0);
+}
+
+// Files kept at most; the oldest make room.
+constexpr size_t kMaxKept = 64;
+
+// The file that keeps the reference's logits of this model; empty where none is kept.
+std::string cache_path(const GateSubject& subject) {
+  if (subject.cache_folder.empty()) return "";
+  Hasher hasher;
+  hasher.text(QUERN_VERSION).number(semantic_hash(subject.model->graph));
+  hasher.number(static_cast<uint64_t>(subject.first_token));
+  hash_weights(*subject.weights, hasher);
+  const std::string name = fmt::format("parity-{:016x}.npy", hasher.digest());
+  return (fs::path(subject.cache_folder) / name).string();
+}
+
+// Removes the oldest kept files beyond the limit.
+void make_room(const fs::path& folder) {
+  std::error_code error;
+  std::vector<std::pair<fs::file_time_type, fs::path>> kept;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with("parity-")) continue;
+    const auto time = fs::last_write_time(entry.path(), error);
+    if (!error) kept.emplace_back(time, entry.path());
+  }
+  std::ranges::sort(kept);
+  for (size_t i = 0; i + kMaxKept <= kept.size(); ++i) fs::remove(kept[i].second, error);
+}
+
+std::optional<std::vector<float>> read_cached(const std::string& path, const GateSubject& subject) {
+  if (path.empty()) return std::nullopt;
+  const auto array = read_npy(path);
+  if (!array || array->tensor.dtype() != DType::kF32 ||
+      !(array->tensor.shape() == Shape{subject.model->vocab_size})) {
+    return std::nullopt;
+  }
+  auto logits = array->tensor.read_as<float>();
+  return logits ? std::optional(std::move(*logits)) : std::nullopt;
+}
+
+// A cache that cannot be written costs time later and nothing else.
+void write_cached(const std::string& path, const std::vector<float>& logits) {
+  if (path.empty()) return;
+  std::error_code ignored;
+  fs::create_directories(fs::path(path).parent_path(), ignored);
+  make_room(fs::path(path).parent_path());
+  const auto tensor =
+      Tensor::from<float>(DType::kF32, Shape{static_cast<int64_t>(logits.size())}, logits);
+  if (tensor) static_cast<void>(write_npy(path, *tensor).has_value());
+}
+
+Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
+                   const std::vector<float>& expected) {
+  return check_parity(compare_logits(logits, expected), subject.device->capabilities().correctness,
+                      subject.numerics, subject.device_name);
+}
+
+}  // namespace
+
+Result<void> run_parity_gate(const GateSubject& subject) {
+  if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
+  QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject));
+  const std::string path = cache_path(subject);
+  if (const auto cached = read_cached(path, subject); cached && check(subject, logits, *cached)) {
+    return {};
+  }
+  QUERN_ASSIGN_OR_RETURN(const std::vector<float> expected, run_reference(subject));
+  write_cached(path, expected);
+  return check(subject, logits, expected);
+}
+
+}  // namespace quern

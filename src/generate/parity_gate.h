@@ -1,0 +1,33 @@
+// The parity gate: before a device serves a model, one token must come out as on the reference.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/language_model.h"
+#include "quern/device.h"
+
+namespace quern {
+
+// What the gate looks at. All outlive the call.
+struct GateSubject {
+  const LanguageModel* model = nullptr;
+  const WeightSource* weights = nullptr;
+  const Backend* reference = nullptr;  // the definition
+  std::string_view device_name;
+  Device* device = nullptr;          // the candidate ...
+  Executable* executable = nullptr;  // ... and the model loaded on it
+  Numerics numerics = Numerics::kStrict;
+  int32_t first_token = 0;
+  // Where the reference's logits are kept, so that only the first load of a model computes them;
+  // empty: nowhere. What is kept can let a device pass, never refuse it: then the reference runs.
+  std::string cache_folder;
+};
+
+// Feeds one token, then a second one that attends to it, through key-value stores of the gate's own
+// on both sides, and compares the second token's logits. Nothing of the executable's later results
+// depends on it. Errors: kFailedPrecondition for a device that fails, with the reason; those of
+// running the model.
+Result<void> run_parity_gate(const GateSubject& subject);
+
+}  // namespace quern

@@ -1,0 +1,20 @@
+// Sampled bytes of every weight.
+#include "generate/weight_hash.h"
+
+#include <algorithm>
+
+namespace quern {
+
+void hash_weights(const WeightSource& weights, Hasher& hasher) {
+  for (const WeightInfo& info : weights.list()) {
+    hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
+    const auto tensor = weights.weight(info.name);
+    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
+    if (!bytes) continue;
+    for (size_t at = 0; at < bytes->size(); at += 4096) {
+      hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
+    }
+  }
+}
+
+}  // namespace quern

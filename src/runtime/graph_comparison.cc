@@ -1,0 +1,251 @@
+// Two devices side by side, run by run.
+#include "runtime/graph_comparison.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/fail.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+// Whether a node computes: inputs, weights and constants are the same everywhere.
+bool is_computed(const Node& node) {
+  return node.op->id != "Input" && node.op->id != "graph.weight" && node.op->id != "graph.constant";
+}
+
+std::vector<std::string> computed_values(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value& value : graph.values()) {
+    if (is_computed(graph.node(value.producer))) names.push_back(value.name);
+  }
+  return names;
+}
+
+using Values = std::map<std::string, Tensor, std::less<>>;
+
+// A graph on one device with states of its own.
+class Side {
+ public:
+  static Result<Side> load(const Graph& graph, const WeightSource* weights,
+                           const ComparedDevice& where, Numerics numerics,
+                           std::vector<std::string> readable) {
+    Side side;
+    side.name_ = where.backend->name();
+    const CompileOptions options{.numerics = numerics, .readable = std::move(readable)};
+    auto executable = compile_and_load(graph, *where.backend, *where.device, weights, options);
+    if (!executable) return tl::unexpected(executable.error().with_context(side.name_));
+    side.executable_ = std::move(*executable);
+    for (const StateDecl& state : graph.states()) {
+      QUERN_ASSIGN_OR_RETURN(auto store, where.device->make_kv_store(state));
+      QUERN_ASSIGN_OR_RETURN([[maybe_unused]] const int32_t sequence, store->create_sequence());
+      side.stores_.emplace(state.name, std::move(store));
+    }
+    return side;
+  }
+
+  Result<Values> run(const ComparedRun& run) {
+    RunArguments arguments{.inputs = run.inputs, .states = {}, .stream = 0};
+    for (const auto& [name, store] : stores_) {
+      QUERN_TRY(store->reserve(0, run.num_rows));
+      arguments.states.emplace(name, store.get());
+    }
+    auto result = executable_->run(arguments);
+    if (!result) {
+      return tl::unexpected(result.error().with_context(fmt::format("{}, {}", name_, run.name)));
+    }
+    for (const auto& [name, store] : stores_) QUERN_TRY(store->commit(0, run.num_rows));
+    Values values;
+    for (auto& [name, tensor] : result->values) values.insert_or_assign(name, std::move(tensor));
+    return values;
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<Executable> executable_;
+  std::map<std::string, std::unique_ptr<KvStore>> stores_;
+};
+
+class Comparer {
+ public:
+  Comparer(const Graph& graph, const WeightSource* weights, const ComparedDevice& actual,
+           const ComparedDevice& expected, std::span<const ComparedRun> runs,
+           const ComparisonOptions& options)
+      : graph_(graph),
+        weights_(weights),
+        actual_(actual),
+        expected_(expected),
+        runs_(runs),
+        options_(options),
+        readable_(computed_values(graph)) {}
+
+  Result<GraphComparison> run() {
+    QUERN_TRY(run_expected());
+    step();
+    QUERN_TRY(compare_every_value());
+    step();
+    if (!result_.first) QUERN_TRY(compare_whole_graph());
+    step();
+    return std::move(result_);
+  }
+
+ private:
+  void step() {
+    if (options_.progress) options_.progress(++num_steps_, 3);
+  }
+
+  Result<Side> load(const ComparedDevice& where, std::vector<std::string> readable) const {
+    return Side::load(graph_, weights_, where, options_.numerics, std::move(readable));
+  }
+
+  Result<void> run_expected() {
+    QUERN_ASSIGN_OR_RETURN(Side side, load(expected_, readable_));
+    for (const ComparedRun& run : runs_) {
+      QUERN_ASSIGN_OR_RETURN(Values values, side.run(run));
+      expected_values_.push_back(std::move(values));
+    }
+    return {};
+  }
+
+  Result<void> compare_every_value() {
+    QUERN_ASSIGN_OR_RETURN(Side side, load(actual_, readable_));
+    for (size_t i = 0; i < runs_.size() && !result_.first; ++i) {
+      QUERN_ASSIGN_OR_RETURN(Values values, side.run(runs_[i]));
+      QUERN_TRY(compare_values(i, values));
+      if (result_.first) keep(i, std::move(values));
+    }
+    return {};
+  }
+
+  // What the device makes of several nodes together is seen only when nothing but the outputs is
+  // kept. Then the fault is narrowed down by keeping one more value at a time.
+  Result<void> compare_whole_graph() {
+    std::optional<size_t> run;
+    QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({}, output_values()));
+    if (!run) return {};
+    const std::vector<ValueId> values = values_in_order();
+    size_t low = 0, high = values.size();  // values before `low` are right, `high` - 1 is wrong
+    while (low + 1 < high) {
+      const size_t middle = low + (high - low) / 2;
+      const ValueId value = values[middle - 1];
+      QUERN_ASSIGN_OR_RETURN(const auto found,
+                             first_divergent_run({graph_.value(value).name}, {value}));
+      (found ? high : low) = middle;
+    }
+    const ValueId culprit = values[high - 1];
+    QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({graph_.value(culprit).name}, {culprit}));
+    // Keeping the value may hide the fault; then the outputs themselves are all there is to name.
+    if (!run) {
+      QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({}, output_values()));
+    }
+    if (result_.first) result_.first->needs_whole_graph = true;
+    return {};
+  }
+
+  std::vector<ValueId> output_values() const {
+    std::vector<ValueId> values;
+    for (const GraphOutput& output : graph_.outputs()) values.push_back(output.value);
+    return values;
+  }
+  std::vector<ValueId> values_in_order() const {
+    std::vector<ValueId> values;
+    for (size_t i = 0; i < graph_.values().size(); ++i) {
+      if (is_computed(graph_.node(graph_.values()[i].producer)))
+        values.push_back(static_cast<ValueId>(i));
+    }
+    return values;
+  }
+
+  // Runs with only these values kept, and notes the first of `compared` that diverges.
+  Result<std::optional<size_t>> first_divergent_run(std::vector<std::string> readable,
+                                                    const std::vector<ValueId>& compared) {
+    QUERN_ASSIGN_OR_RETURN(Side side, load(actual_, std::move(readable)));
+    for (size_t i = 0; i < runs_.size(); ++i) {
+      QUERN_ASSIGN_OR_RETURN(Values values, side.run(runs_[i]));
+      for (const ValueId value : compared) {
+        QUERN_ASSIGN_OR_RETURN(const auto difference, difference_of(i, value, values));
+        if (!difference) continue;
+        note(i, value, *difference);
+        result_.num_divergent = 1;
+        keep(i, std::move(values));
+        return std::optional<size_t>(i);
+      }
+    }
+    return std::optional<size_t>();
+  }
+
+  Result<std::optional<TensorDifference>> difference_of(size_t run, ValueId value,
+                                                        const Values& values) {
+    const Tensor* actual = find(values, value);
+    const Tensor* expected = find(expected_values_[run], value);
+    if (actual == nullptr || expected == nullptr) return std::optional<TensorDifference>();
+    QUERN_ASSIGN_OR_RETURN(const auto difference, compare_tensors(*actual, *expected));
+    if (!difference || difference->max_relative > options_.tolerance) return difference;
+    result_.worst_relative = std::max(result_.worst_relative, difference->max_relative);
+    if (options_.tolerance > 0) return std::optional<TensorDifference>();
+    return difference;
+  }
+
+  // A value by its own name, or as an output that has another one.
+  const Tensor* find(const Values& values, ValueId value) const {
+    if (const auto it = values.find(graph_.value(value).name); it != values.end())
+      return &it->second;
+    for (const GraphOutput& output : graph_.outputs()) {
+      if (output.value != value) continue;
+      if (const auto it = values.find(output.name); it != values.end()) return &it->second;
+    }
+    return nullptr;
+  }
+
+  Result<void> compare_values(size_t run, const Values& values) {
+    result_.num_values = 0;
+    for (const ValueId value : values_in_order()) {
+      QUERN_ASSIGN_OR_RETURN(const auto difference, difference_of(run, value, values));
+      ++result_.num_values;
+      if (!difference) continue;
+      ++result_.num_divergent;
+      if (!result_.first) note(run, value, *difference);
+    }
+    return {};
+  }
+
+  void note(size_t run, ValueId value, const TensorDifference& difference) {
+    const Tensor* expected = find(expected_values_[run], value);
+    result_.first = Divergence{.run = run,
+                               .node = graph_.value(value).producer,
+                               .value = value,
+                               .difference = difference,
+                               .shape = expected->shape(),
+                               .needs_whole_graph = false};
+  }
+
+  void keep(size_t run, Values values) {
+    result_.actual = std::move(values);
+    result_.expected = expected_values_[run];
+    for (const auto& [name, tensor] : runs_[run].inputs) result_.expected.emplace(name, tensor);
+  }
+
+  const Graph& graph_;
+  const WeightSource* weights_;
+  const ComparedDevice& actual_;
+  const ComparedDevice& expected_;
+  std::span<const ComparedRun> runs_;
+  const ComparisonOptions& options_;
+  std::vector<std::string> readable_;
+  std::vector<Values> expected_values_;  // by run
+  GraphComparison result_;
+  int64_t num_steps_ = 0;
+};
+
+}  // namespace
+
+Result<GraphComparison> compare_graph(const Graph& graph, const WeightSource* weights,
+                                      const ComparedDevice& actual, const ComparedDevice& expected,
+                                      std::span<const ComparedRun> runs,
+                                      const ComparisonOptions& options) {
+  return Comparer(graph, weights, actual, expected, runs, options).run();
+}
+
+}  // namespace quern

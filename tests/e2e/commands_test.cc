@@ -1,0 +1,147 @@
+// The program's commands exec, graph, verify, run --receipt and check, as a user types them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "e2e/program.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
+#include "formats/synth.h"
+#include "support/temporary_folder.h"
+
+namespace quern::test {
+namespace {
+
+class Commands : public testing::Test {
+ protected:
+  Commands() : folder_("commands") {}
+  // `arguments` are words between spaces. Both streams end up in `output`.
+  ProgramResult quern(const std::string& arguments) const {
+    std::istringstream stream(arguments);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
+    ProgramResult result = run_quern_faulty(words);
+    result.output += result.errors;
+    return result;
+  }
+  std::string model() const {
+    const std::string path = folder_.file("m.gguf");
+    if (!std::filesystem::exists(path)) {
+      EXPECT_TRUE(write_synthetic_model(path, {.dtype = DType::kQ4_0}));
+    }
+    return path;
+  }
+  static std::string data(const std::string& name) {
+    return std::string(QUERN_TEST_DATA_DIR) + "/manifest/" + name;
+  }
+  TemporaryFolder folder_;
+};
+
+void expect_part(const ProgramResult& result, int exit_code, std::string_view part) {
+  EXPECT_EQ(result.exit_code, exit_code) << result.output;
+  EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
+}
+
+TEST_F(Commands, ExecRunsAManifestFromFiles) {
+  const std::string command =
+      "exec " + data("mlp.yaml") + " --inputs " + data("mlp_inputs.safetensors");
+  expect_part(quern(command), 0, "probabilities: f64[11, 5] from ");
+  expect_part(quern(command + " --quiet --output logits=" + folder_.file("y.npy") + " --outputs " +
+                    folder_.file("all.safetensors") + " --device reference"),
+              0, "");
+  const auto y = read_npy(folder_.file("y.npy"));
+  ASSERT_TRUE(y) << y.error().message;
+  const auto expected = SafetensorsFile::open(data("mlp_outputs.safetensors"));
+  const auto wanted = (*expected)->weight("logits")->read_as<double>().value();
+  const auto actual = y->tensor.read_as<double>().value();
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(actual[i], wanted[i], 1e-12 * 10);
+  const auto all = SafetensorsFile::open(folder_.file("all.safetensors"));
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ((*all)->weight("logits")->read().value(), y->tensor.read().value());
+  // An output of one run is the input of the next.
+  expect_part(quern("exec " + data("mlp.yaml") + " --input x=" + data("mlp_inputs.safetensors")), 0,
+              "logits");
+}
+
+TEST_F(Commands, ExecSaysWhatIsWrong) {
+  const std::string command = "exec " + data("mlp.yaml");
+  expect_part(quern(command), 1, "The graph's input 'x' is not bound.");
+  expect_part(quern(command + " --input x"), 1, "--input x does not have the form NAME=VALUE.");
+  expect_part(quern(command + " --set layers=4 --inputs " + data("mlp_inputs.safetensors")), 1,
+              "There is no weight 'layers.4.");
+  expect_part(quern(command + " --set depth=4"), 1, "The manifest has no variable 'depth' to set.");
+  expect_part(quern(command + " --inputs " + data("mlp_inputs.safetensors") +
+                    " --output z=" + folder_.file("z.npy")),
+              1, "The graph has no output 'z'; it has logits, probabilities.");
+  expect_part(quern(command + " --device none"), 1, "There is no backend 'none'");
+  std::ofstream(folder_.file("bad.yaml")) << "quern: 1\nnodes:\n  - {id: a, op: math.exp, in: b}\n";
+  expect_part(quern("exec " + folder_.file("bad.yaml")), 1,
+              folder_.file("bad.yaml") + ":3: Node 'a' takes 'b', which nothing declares.");
+}
+
+TEST_F(Commands, GraphPrintsManifestsThatReadBack) {
+  const ProgramResult yaml = quern("graph --yaml " + model());
+  ASSERT_EQ(yaml.exit_code, 0) << yaml.output;
+  std::ofstream(folder_.file("m.yaml")) << yaml.output;
+  const ProgramResult direct = quern("graph " + model());
+  const ProgramResult through_yaml = quern("graph " + folder_.file("m.yaml"));
+  EXPECT_EQ(through_yaml.exit_code, 0) << through_yaml.output;
+  const auto body = [](const std::string& text) { return text.substr(text.find('\n')); };
+  EXPECT_EQ(body(direct.output), body(through_yaml.output));
+}
+
+TEST_F(Commands, VerifyNamesTheFaultAndSavesIt) {
+  expect_part(quern("verify " + model() + " --device cpu --against reference"), 0,
+              "cpu and reference agree: ");
+  const std::string replay = folder_.file("replay");
+  const ProgramResult faulty = quern("verify " + model() + " --device faulty --save " + replay);
+  expect_part(faulty, 1, "Node 'blk.1.q_rope' (positional.rope_at) is the first that differs");
+  expect_part(faulty, 1, "Device faulty diverges from reference at node 'blk.1.q_rope'");
+  // The command that README.txt gives.
+  std::ifstream stream(replay + "/README.txt");
+  std::string line, command;
+  while (std::getline(stream, line)) {
+    if (line.starts_with("  quern ")) command = line.substr(8);
+  }
+  ASSERT_NE(command, "");
+  const std::string relative = "again.safetensors";
+  command.replace(command.find(relative), relative.size(), folder_.file(relative));
+  expect_part(quern(command), 0, "blk.1.q_rope: f32[");
+  const auto again = SafetensorsFile::open(folder_.file("again.safetensors"));
+  const auto actual = SafetensorsFile::open(replay + "/actual.safetensors");
+  ASSERT_TRUE(again && actual);
+  EXPECT_EQ((*again)->weight("blk.1.q_rope")->read().value(),
+            (*actual)->weight("blk.1.q_rope")->read().value());
+}
+
+TEST_F(Commands, AFaultyDeviceDoesNotServe) {
+  expect_part(quern("run " + model() + " hello --max-tokens 2 --device faulty"), 1,
+              "Device faulty fails the parity gate");
+  expect_part(
+      quern("run " + model() + " hello --max-tokens 2 --device faulty --no-parity-gate --quiet"), 0,
+      "");
+}
+
+TEST_F(Commands, ReceiptsCheckElsewhere) {
+  const std::string receipt = folder_.file("r.json");
+  expect_part(quern("run " + model() +
+                    " hello --seed 5 --max-tokens 12 --quiet --threads 2 --receipt " + receipt),
+              0, "");
+  expect_part(quern("check " + receipt + " --threads 1 --isa scalar"), 0, "same bits: ");
+  expect_part(quern("check " + receipt + " --device reference"), 0,
+              "on reference (scalar, 1 threads)");
+  expect_part(quern("check " + receipt + " --device faulty"), 1,
+              "Step 0: the logits do not have the bits");
+  std::filesystem::rename(model(), folder_.file("moved.gguf"));
+  expect_part(quern("check " + receipt), 1, "m.gguf");
+  expect_part(quern("check " + receipt + " --model " + folder_.file("moved.gguf")), 0,
+              "same bits: ");
+  expect_part(
+      quern("run " + folder_.file("moved.gguf") + " x --numerics fast --receipt " + receipt), 1,
+      "--receipt needs --numerics strict, not fast.");
+}
+
+}  // namespace
+}  // namespace quern::test

@@ -1,0 +1,64 @@
+// A manifest with `repeat` and an include in float64 against NumPy.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "formats/manifest/manifest.h"
+#include "formats/safetensors.h"
+#include "formats/weight_files.h"
+#include "quern/op.h"
+#include "support/graph_runner.h"
+
+namespace quern::test {
+namespace {
+
+std::string data_file(const std::string& name) {
+  return std::string(QUERN_TEST_DATA_DIR) + "/manifest/" + name;
+}
+
+Result<RunResult> run_mlp(const LoadOptions& options,
+                          const ManifestOptions& manifest_options = {}) {
+  QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
+                         read_manifest(data_file("mlp.yaml"), builtin_ops(), manifest_options));
+  QUERN_ASSIGN_OR_RETURN(const auto weights, open_weight_files(manifest.weight_files));
+  QUERN_ASSIGN_OR_RETURN(LoadedGraph loaded, load_graph(manifest.graph, options, weights.get()));
+  QUERN_ASSIGN_OR_RETURN(const auto inputs,
+                         SafetensorsFile::open(data_file("mlp_inputs.safetensors")));
+  QUERN_ASSIGN_OR_RETURN(Tensor x, inputs->weight("x"));
+  return loaded.run({{"x", std::move(x)}});
+}
+
+TEST(ManifestMlp, MatchesNumpyInFloat64) {
+  const auto expected = SafetensorsFile::open(data_file("mlp_outputs.safetensors"));
+  ASSERT_TRUE(expected) << expected.error().message;
+  std::optional<RunResult> reference;
+  for (const char* backend : {"reference", "cpu"}) {
+    SCOPED_TRACE(backend);
+    const auto result = run_mlp({.backend = backend});
+    ASSERT_TRUE(result) << result.error().message;
+    for (const char* name : {"logits", "probabilities"}) {
+      const auto actual = result->find(name)->read_as<double>().value();
+      const auto wanted = (*expected)->weight(name)->read_as<double>().value();
+      ASSERT_EQ(actual.size(), wanted.size());
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_NEAR(actual[i], wanted[i], 1e-12 * std::max(1.0, std::abs(wanted[i])));
+      }
+    }
+    if (reference) {
+      EXPECT_TRUE(same_result_bits(*result, *reference));
+    }
+    reference = *result;
+  }
+}
+
+TEST(ManifestMlp, OtherVariablesMakeAnotherGraph) {
+  const auto two = run_mlp({}, {.variables = {{"layers", "2"}}});
+  ASSERT_TRUE(two) << two.error().message;
+  EXPECT_FALSE(same_result_bits(*two, *run_mlp({})));
+  const auto four = run_mlp({}, {.variables = {{"layers", "4"}}});
+  ASSERT_FALSE(four);
+  EXPECT_TRUE(four.error().message.starts_with("There is no weight 'layers.4."));
+}
+
+}  // namespace
+}  // namespace quern::test
