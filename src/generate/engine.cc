@@ -146,9 +146,8 @@ Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
 Result<void> Engine::restart_if_needed(const Feed& feed) {
   if (!long_context_.is_on()) return {};
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
-  QUERN_ASSIGN_OR_RETURN(
-      const bool must_restart,
-      long_context_.must_restart(feed.sequence, length, static_cast<int64_t>(feed.tokens.size())));
+  QUERN_ASSIGN_OR_RETURN(const bool must_restart,
+                         long_context_.must_restart(feed.sequence, length));
   if (!must_restart) return {};
   const auto known = long_context_.history(feed.sequence);
   const std::vector<int32_t> history(known.begin(), known.end());
@@ -159,6 +158,14 @@ Result<void> Engine::restart_if_needed(const Feed& feed) {
 }
 
 Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
+  for (const Feed& feed : feeds) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+    long_context_.plan(feed.sequence, length + static_cast<int64_t>(feed.tokens.size()));
+  }
+  return forward_planned(feeds);
+}
+
+Result<Tensor> Engine::forward_planned(std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
   for (const Feed& feed : feeds) QUERN_TRY(restart_if_needed(feed));
   return run_batch(feeds);
@@ -206,6 +213,12 @@ Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   return has_survivors ? rotate(sequence, start, end) : Result<void>{};
 }
 
+Result<int32_t> Engine::clone_sequence(int32_t sequence) {
+  QUERN_ASSIGN_OR_RETURN(const int32_t clone, kv_->clone_sequence(sequence));
+  long_context_.clone(sequence, clone);
+  return clone;
+}
+
 Result<int32_t> Engine::import_sequence(std::span<const int32_t> tokens,
                                         std::span<const std::byte> rows, bool has_long_factors) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence,
@@ -227,7 +240,7 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
     part.tokens = feed.tokens.subspan(start, std::min(step, total - start));
     const bool is_last = start + step >= total;
     if (feed.logits == Feed::Logits::kLast && !is_last) part.logits = Feed::Logits::kNone;
-    QUERN_ASSIGN_OR_RETURN(const Tensor logits, forward({&part, 1}));
+    QUERN_ASSIGN_OR_RETURN(const Tensor logits, forward_planned({&part, 1}));
     if (is_last && rows.empty()) return logits;
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
     rows.insert(rows.end(), bytes.begin(), bytes.end());

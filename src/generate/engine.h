@@ -80,6 +80,8 @@ class Engine {
   // ModelOptions::is_evictable unless the span is at the end.
   // Errors: kOutOfRange; kFailedPrecondition; kUnimplemented for learned positions.
   Result<void> evict(int32_t sequence, int64_t start, int64_t count);
+  // A sequence with the same content; use this, not the store's, so that longrope models know it.
+  Result<int32_t> clone_sequence(int32_t sequence);
   // A new sequence from the rows that KvStore::export_rows gave for it, the tokens that they stand
   // for, and what has_long_factors() said. Errors: kInvalidArgument for rows of another size.
   Result<int32_t> import_sequence(std::span<const int32_t> tokens, std::span<const std::byte> rows,
@@ -91,6 +93,7 @@ class Engine {
   Engine() = default;
   Result<void> check_feed(const Feed& feed) const;
   Result<void> restart_if_needed(const Feed& feed);
+  Result<Tensor> forward_planned(std::span<const Feed> feeds);
   Result<void> rotate(int32_t sequence, int64_t start, int64_t end);
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 

@@ -11,23 +11,23 @@ void LongContext::plan(int32_t sequence, int64_t length) {
   if (is_on()) sequences_[sequence].planned = length;
 }
 
-Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached, int64_t num_tokens) {
+Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
   Sequence& s = sequences_[sequence];
+  const bool was_long = s.is_long;
+  s.is_long = s.planned > threshold_;
   if (cached == 0) {  // a fresh sequence, perhaps under a recycled id
     s.tokens.clear();
-    s.is_long = std::max(s.planned, num_tokens) > threshold_;
-    s.planned = 0;
     return false;
   }
-  if (s.is_long || std::max(s.planned, cached + num_tokens) <= threshold_) return false;
+  if (s.is_long == was_long) return false;
   if (static_cast<int64_t>(s.tokens.size()) < cached) {
+    s.is_long = was_long;
     return fail::precondition(
         "Sequence {} passes {} tokens, where the model's rotary factors "
         "change, and its first {} tokens are not known any more.",
         sequence, threshold_, cached);
   }
   s.tokens.resize(static_cast<size_t>(cached));
-  s.is_long = true;
   return true;
 }
 
@@ -43,6 +43,10 @@ bool LongContext::is_long(int32_t sequence) const {
 void LongContext::adopt(int32_t sequence, std::span<const int32_t> tokens, bool is_long) {
   if (!is_on()) return;
   sequences_[sequence] = {{tokens.begin(), tokens.end()}, 0, is_long};
+}
+
+void LongContext::clone(int32_t sequence, int32_t clone) {
+  if (is_on()) sequences_[clone] = sequences_[sequence];
 }
 
 void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {

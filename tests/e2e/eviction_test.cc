@@ -1,6 +1,8 @@
 // Spans of a sequence that are evicted leave no trace, in every cache type and on every device.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "e2e/model_runner.h"
 
 namespace quern::test {
@@ -12,21 +14,27 @@ std::vector<int32_t> tokens(int start, int count) {
   return ids;
 }
 
+// Null where the suite is absent.
+std::unique_ptr<Engine> open_evictable(const std::string& model, const std::string& device,
+                                       DType type) {
+  const std::string path = suite_file("tiny_models/" + model + "/model.gguf");
+  if (path.empty()) return nullptr;
+  EngineOptions options;
+  options.device = device;
+  options.device_options.num_threads = 2;
+  options.model.is_evictable = true;
+  options.model.key_type = type;
+  options.model.value_type = type;
+  auto engine = Engine::open(path, options);
+  EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
+  return engine ? std::move(*engine) : nullptr;
+}
+
 class Eviction : public testing::TestWithParam<std::tuple<const char*, const char*, DType>> {
  protected:
   std::unique_ptr<Engine> open() {
     const auto [model, device, type] = GetParam();
-    const std::string path = suite_file(std::string("tiny_models/") + model + "/model.gguf");
-    if (path.empty()) return nullptr;
-    EngineOptions options;
-    options.device = device;
-    options.device_options.num_threads = 2;
-    options.model.is_evictable = true;
-    options.model.key_type = type;
-    options.model.value_type = type;
-    auto engine = Engine::open(path, options);
-    EXPECT_TRUE(engine) << (engine ? "" : engine.error().message);
-    return engine ? std::move(*engine) : nullptr;
+    return open_evictable(model, device, type);
   }
 };
 
@@ -54,12 +62,14 @@ TEST_P(Eviction, AnEvictedSpanIsAsIfNeverSeen) {
   ASSERT_TRUE(engine->evict(evicted, 10, 10));
   EXPECT_EQ(feed(*engine, evicted, kB), expected);
 
-  // Evicting the end of A instead must show.
-  const int32_t other = engine->kv().create_sequence().value();
-  feed(*engine, other, kA);
-  feed(*engine, other, kS);
-  ASSERT_TRUE(engine->evict(other, 5, 10));
-  EXPECT_NE(feed(*engine, other, kB), expected);
+  // Evicting the last ten of A instead, or half of them and half of S, must show.
+  for (const int64_t start : {0, 5}) {
+    const int32_t other = engine->kv().create_sequence().value();
+    feed(*engine, other, kA);
+    feed(*engine, other, kS);
+    ASSERT_TRUE(engine->evict(other, start, 10));
+    EXPECT_NE(feed(*engine, other, kB), expected) << start;
+  }
 }
 
 TEST_P(Eviction, AMiddleSpanGivesTheSameBitsWhateverTheChunking) {
@@ -94,11 +104,123 @@ TEST_P(Eviction, ExportedRowsContinueInAnotherEngine) {
   EXPECT_FALSE(other->kv().import_rows(11, *rows));
 }
 
+TEST_P(Eviction, ClonesAndLoadedSequencesEvictAlone) {
+  const auto engine = open();
+  const auto other = open();
+  if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
+  const int32_t sequence = engine->kv().create_sequence().value();
+  feed(*engine, sequence, kA);
+  feed(*engine, sequence, kS);
+  const int32_t untouched = engine->clone_sequence(sequence).value();
+  const int32_t evicted = engine->clone_sequence(sequence).value();
+  std::vector<int32_t> both = kA;
+  both.insert(both.end(), kS.begin(), kS.end());
+  const auto rows = engine->kv().export_rows(sequence);
+  ASSERT_TRUE(rows);
+  const auto loaded = other->import_sequence(both, *rows, false);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  ASSERT_TRUE(engine->evict(evicted, 3, 9));
+  ASSERT_TRUE(other->evict(*loaded, 3, 9));
+  // The pages that the clones share are as they were.
+  const std::vector<float> whole = feed(*engine, sequence, kB);
+  EXPECT_EQ(feed(*engine, untouched, kB), whole);
+  const std::vector<float> after = feed(*engine, evicted, kB);
+  EXPECT_NE(after, whole);
+  EXPECT_EQ(feed(*other, *loaded, kB), after);
+}
+
+constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0};
+
 INSTANTIATE_TEST_SUITE_P(Caches, Eviction,
                          testing::Combine(testing::Values("llama", "gemma3"),
                                           testing::Values("reference", "cpu"),
-                                          testing::Values(DType::kF32, DType::kF16, DType::kBF16,
-                                                          DType::kQ8_0, DType::kQ4_0)));
+                                          testing::ValuesIn(kTypes)));
+// Norms before the rotation, sinks, factors by length.
+INSTANTIATE_TEST_SUITE_P(Families, Eviction,
+                         testing::Combine(testing::Values("qwen3", "gpt-oss", "phi3-longrope"),
+                                          testing::Values("reference", "cpu"),
+                                          testing::Values(DType::kF32, DType::kQ8_0)));
+
+TEST(EvictionAcrossDevices, AMiddleSpanGivesTheSameBits) {
+  for (const DType type : kTypes) {
+    std::vector<float> expected;
+    for (const char* device : {"reference", "cpu"}) {
+      const auto engine = open_evictable("gemma3", device, type);
+      if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
+      const int32_t sequence = engine->kv().create_sequence().value();
+      feed(*engine, sequence, kA);
+      feed(*engine, sequence, kS);
+      feed(*engine, sequence, kB);
+      ASSERT_TRUE(engine->evict(sequence, 7, 11));
+      const std::vector<float> logits = feed(*engine, sequence, kS);
+      if (expected.empty()) expected = logits;
+      EXPECT_EQ(logits, expected) << dtype_name(type);
+    }
+  }
+}
+
+// Longer than 32 tokens the model has other rotary factors, for all tokens; without S it is
+// shorter.
+TEST(EvictionAcrossDevices, AnEvictedSpanTakesItsLengthAlong) {
+  const auto engine = open_evictable("phi3-longrope", "cpu", DType::kF32);
+  if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
+  const int32_t plain = engine->kv().create_sequence().value();
+  feed(*engine, plain, kA);
+  const std::vector<float> expected = feed(*engine, plain, kB);
+  const int32_t sequence = engine->kv().create_sequence().value();
+  feed(*engine, sequence, kA);
+  feed(*engine, sequence, tokens(100, 40));
+  EXPECT_TRUE(engine->has_long_factors(sequence));
+  ASSERT_TRUE(engine->evict(sequence, 10, 40));
+  EXPECT_EQ(feed(*engine, sequence, kB, 7), expected);
+  EXPECT_FALSE(engine->has_long_factors(sequence));
+}
+
+// Evicted twice: survivors come from their unrotated form each time, so nothing adds up.
+TEST(EvictionAcrossDevices, TwoSpansInAnyOrderGiveTheSameBits) {
+  const auto engine = open_evictable("llama", "cpu", DType::kQ8_0);
+  if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
+  const auto after = [&](std::initializer_list<std::pair<int64_t, int64_t>> spans) {
+    const int32_t sequence = engine->kv().create_sequence().value();
+    feed(*engine, sequence, kA);
+    feed(*engine, sequence, kS);
+    feed(*engine, sequence, kB);
+    for (const auto& [start, count] : spans) EXPECT_TRUE(engine->evict(sequence, start, count));
+    return feed(*engine, sequence, kS);
+  };
+  const std::vector<float> first_then_second = after({{2, 5}, {15, 5}});
+  EXPECT_EQ(after({{20, 5}, {2, 5}}), first_then_second);
+  EXPECT_EQ(after({{20, 5}, {2, 2}, {2, 3}}), first_then_second);
+  EXPECT_NE(after({{2, 5}, {16, 5}}), first_then_second);
+}
+
+TEST(EvictionErrors, SpansOutsideAndLearnedPositionsAreRefused) {
+  const auto engine = open_evictable("llama", "cpu", DType::kF32);
+  if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
+  const int32_t sequence = engine->kv().create_sequence().value();
+  feed(*engine, sequence, kA);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [start, count] : std::initializer_list<std::pair<int64_t, int64_t>>{
+           {-1, 2}, {0, 11}, {10, 1}, {11, 0}, {5, kMost}, {kMost, kMost}, {3, -1}}) {
+    EXPECT_EQ(engine->evict(sequence, start, count).error().code, ErrorCode::kOutOfRange);
+  }
+  EXPECT_TRUE(engine->evict(sequence, 10, 0));
+  EXPECT_TRUE(engine->evict(sequence, 0, 10));
+  EXPECT_EQ(engine->kv().length(sequence).value(), 0);
+  EXPECT_FALSE(engine->evict(12345, 0, 0));
+  // gpt2 has learned positions: only the end can go.
+  const auto gpt2 = open_evictable("gpt2", "cpu", DType::kF32);
+  const int32_t learned = gpt2->kv().create_sequence().value();
+  feed(*gpt2, learned, kA);
+  EXPECT_EQ(gpt2->evict(learned, 2, 3).error().code, ErrorCode::kUnimplemented);
+  EXPECT_TRUE(gpt2->evict(learned, 7, 3));
+  // A plain store keeps no unrotated keys.
+  const auto plain = open_engine(suite_file("tiny_models/llama/model.gguf"), {"cpu"});
+  const int32_t kept = plain->kv().create_sequence().value();
+  feed(*plain, kept, kA);
+  EXPECT_EQ(plain->evict(kept, 2, 3).error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_TRUE(plain->evict(kept, 7, 3));
+}
 
 }  // namespace
 }  // namespace quern::test

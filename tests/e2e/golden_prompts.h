@@ -20,8 +20,8 @@ struct GoldenBound {
 nlohmann::json golden_prompts(const std::string& suite);
 
 // Runs one prompt of the suite, prints the figures and expects the bound. The engine has the
-// activations of the bound.
+// activations of the bound. At most `max_greedy` greedy tokens are run.
 void expect_golden(Engine& engine, const std::string& suite, const nlohmann::json& prompt,
-                   const GoldenBound& bound);
+                   const GoldenBound& bound, size_t max_greedy = 64);
 
 }  // namespace quern::test

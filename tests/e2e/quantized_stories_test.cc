@@ -41,8 +41,10 @@ TEST(QuantizedStories, PerplexityIsThatOfTheSuitesFile) {
     const double theirs =
         perplexity_of(suite_file("stories260k/gguf/stories260K-" + type + ".gguf"));
     RecordProperty(type, std::to_string(ours) + " against " + std::to_string(theirs));
+    // At most 1 % worse. Nearer to the f32 model's 2.2622 is welcome (Q2_K is 1.1 % better: its
+    // iq4_nl blocks have smaller errors), below it would be luck or a mistake.
     EXPECT_LT(ours, 1.01 * theirs) << type;
-    EXPECT_GT(ours, 0.98 * theirs) << type;  // nearer to the f32 model's 2.2622 is welcome
+    EXPECT_GT(ours, 0.999 * 2.2622) << type;
   }
 }
 
