@@ -9,15 +9,21 @@
 namespace quern {
 namespace {
 
-constexpr std::array<std::string_view, 11> kEqualShapes = {"Add",
+constexpr std::array<std::string_view, 17> kEqualShapes = {"Add",
                                                            "Mul",
+                                                           "compare.equal",
+                                                           "compare.less",
+                                                           "compare.less_or_equal",
                                                            "elementwise.axpy",
                                                            "elementwise.div",
                                                            "elementwise.max",
                                                            "elementwise.min",
+                                                           "elementwise.quotient",
+                                                           "elementwise.remainder",
                                                            "elementwise.sub",
                                                            "math.add",
                                                            "math.mul",
+                                                           "math.pow",
                                                            "vsa.bind",
                                                            "vsa.bundle"};
 

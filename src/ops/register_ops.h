@@ -15,6 +15,7 @@
   F(cast_ops) \
   F(causal_graph_ops) \
   F(causal_regression_ops) \
+  F(comparison_ops) \
   F(convolution_ops) \
   F(cross_entropy_ops) \
   F(elementwise_ops) \
@@ -22,6 +23,7 @@
   F(embedding_ops) \
   F(expert_ops) \
   F(fft_ops) \
+  F(function_ops) \
   F(fused_ops) \
   F(gated_ops) \
   F(graph_ops) \

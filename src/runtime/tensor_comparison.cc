@@ -18,16 +18,20 @@ namespace {
 
 // The place of a number among all numbers of its type, so that neighbours differ by 1.
 template <class Bits, class T>
-double ordinal(T value) {
+int64_t ordinal(T value) {
   using Signed = std::make_signed_t<Bits>;
   const auto bits = std::bit_cast<Signed>(value);
-  return static_cast<double>(bits < 0 ? std::numeric_limits<Signed>::min() - bits : bits);
+  return bits < 0 ? std::numeric_limits<Signed>::min() - bits : bits;
 }
 
-// Distance of two finite numbers in steps of a float type with `dropped` fewer bits than T.
+// Distance of two finite numbers in steps of a float type with `dropped` fewer bits than T. Places
+// of both signs are less than 2^64 apart.
 template <class Bits, class T>
 double ulp_distance(T a, T b, int dropped) {
-  return std::abs(ordinal<Bits>(a) - ordinal<Bits>(b)) / std::ldexp(1.0, dropped);
+  const int64_t x = ordinal<Bits>(a), y = ordinal<Bits>(b);
+  const uint64_t steps = x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
+                               : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
+  return static_cast<double>(steps) / std::ldexp(1.0, dropped);
 }
 
 bool is_same(double a, double b) {

@@ -1,0 +1,167 @@
+// Inputs, attributes and outputs of a node.
+#include "formats/onnx/node_context.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fail.h"
+#include "ops/float_rows.h"
+#include "tensor/convert.h"
+
+namespace quern::onnx {
+namespace {
+
+template <class T>
+std::vector<double> widened(const TensorView& view) {
+  const std::span<const T> values(view.as<const T>(),
+                                  static_cast<size_t>(view.shape.num_elements()));
+  return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+Result<std::vector<double>> numbers_of(const Tensor& tensor) {
+  QUERN_ASSIGN_OR_RETURN(auto bytes, tensor.read());
+  const TensorView view{tensor.dtype(), tensor.shape(), bytes.data()};
+  if (tensor.shape().num_elements() == 0) return std::vector<double>{};
+  switch (tensor.dtype()) {
+    case DType::kI64:
+      return widened<int64_t>(view);
+    case DType::kU64:
+      return widened<uint64_t>(view);
+    case DType::kI32:
+      return widened<int32_t>(view);
+    case DType::kU32:
+      return widened<uint32_t>(view);
+    default:
+      break;
+  }
+  if (can_widen(tensor.dtype())) return load_all<double>(view);
+  return fail::unimplemented("A constant of {} cannot be read.", dtype_name(tensor.dtype()));
+}
+
+Result<std::vector<int64_t>> integers_of(const Tensor& tensor) {
+  if (tensor.dtype() == DType::kI64) return tensor.read_as<int64_t>();
+  QUERN_ASSIGN_OR_RETURN(const std::vector<double> numbers, numbers_of(tensor));
+  std::vector<int64_t> integers;
+  for (const double number : numbers) {
+    if (!(std::abs(number) < 9e15)) return fail::invalid("{} is not an integer.", number);
+    integers.push_back(static_cast<int64_t>(number));
+  }
+  return integers;
+}
+
+Result<int64_t> normal_axis(int64_t axis, int64_t rank) {
+  if (axis < -rank || axis >= rank) {
+    return fail::invalid("Axis {} is outside a tensor of rank {}.", axis, rank);
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+ValueId NodeContext::in(size_t i) {
+  if (!has(i)) return kNoValue;
+  const std::string& name = node_.inputs[i];
+  const auto it = names_.values.find(name);
+  if (it != names_.values.end()) return it->second;
+  ValueId value = kNoValue;
+  if (const auto pending = names_.pending.find(name); pending != names_.pending.end()) {
+    value = algebra_.builder().input(name, pending->second);
+  } else if (const auto known = known_.find(name); known != known_.end()) {
+    value = known_constant(known->second);
+  } else {
+    algebra_.refuse(fmt::format("Input '{}' has no value.", name));
+  }
+  names_.values.emplace(name, value);
+  return value;
+}
+
+ValueId NodeContext::known_constant(const Tensor& tensor) {
+  auto numbers = numbers_of(tensor);
+  if (!numbers) {
+    algebra_.builder().set_error(numbers.error());
+    return kNoValue;
+  }
+  const auto extents = tensor.shape().dims();
+  return algebra_.constant(tensor.dtype(), {extents.begin(), extents.end()}, std::move(*numbers));
+}
+
+int32_t NodeContext::data_type(size_t i) const {
+  if (!has(i)) return 0;
+  const auto it = names_.data_types.find(node_.inputs[i]);
+  return it == names_.data_types.end() ? 0 : it->second;
+}
+
+std::vector<ValueId> NodeContext::all_inputs() {
+  std::vector<ValueId> values;
+  for (size_t i = 0; i < num_inputs(); ++i) values.push_back(in(i));
+  return values;
+}
+
+Result<Tensor> NodeContext::known(size_t i) {
+  if (!has(i)) return fail::invalid("{} needs its input {}.", node_.op_type, i);
+  const auto it = known_.find(node_.inputs[i]);
+  if (it != known_.end()) return it->second;
+  return fail::unimplemented("Input '{}' of {} must be known when the model is read.",
+                             node_.inputs[i], node_.op_type);
+}
+
+Result<std::vector<int64_t>> NodeContext::ints(size_t i) {
+  QUERN_ASSIGN_OR_RETURN(const Tensor tensor, known(i));
+  return integers_of(tensor);
+}
+
+Result<std::vector<double>> NodeContext::numbers(size_t i) {
+  QUERN_ASSIGN_OR_RETURN(const Tensor tensor, known(i));
+  return numbers_of(tensor);
+}
+
+Result<int64_t> NodeContext::known_int(size_t i) {
+  QUERN_ASSIGN_OR_RETURN(const auto values, ints(i));
+  if (values.size() == 1) return values[0];
+  return fail::invalid("Input {} of {} has {} elements; one is needed.", i, node_.op_type,
+                       values.size());
+}
+
+Result<double> NodeContext::known_number(size_t i) {
+  QUERN_ASSIGN_OR_RETURN(const auto values, numbers(i));
+  if (values.size() == 1) return values[0];
+  return fail::invalid("Input {} of {} has {} elements; one is needed.", i, node_.op_type,
+                       values.size());
+}
+
+int64_t NodeContext::integer(std::string_view name, int64_t fallback) const {
+  const OnnxAttribute* attribute = node_.find(name);
+  return attribute == nullptr ? fallback : attribute->integer;
+}
+double NodeContext::number(std::string_view name, double fallback) const {
+  const OnnxAttribute* attribute = node_.find(name);
+  return attribute == nullptr ? fallback : static_cast<double>(attribute->number);
+}
+std::string NodeContext::text(std::string_view name, std::string_view fallback) const {
+  const OnnxAttribute* attribute = node_.find(name);
+  return attribute == nullptr ? std::string(fallback) : attribute->text;
+}
+std::vector<int64_t> NodeContext::integers(std::string_view name,
+                                           std::vector<int64_t> fallback) const {
+  const OnnxAttribute* attribute = node_.find(name);
+  return attribute == nullptr ? std::move(fallback) : attribute->integers;
+}
+
+Result<int64_t> NodeContext::axis(std::string_view name, int64_t fallback, int64_t rank) const {
+  return normal_axis(integer(name, fallback), rank);
+}
+
+void NodeContext::out(size_t i, ValueId value) {
+  if (wants(i)) names_.values.insert_or_assign(node_.outputs[i], value);
+}
+
+void NodeContext::out_known(size_t i, Tensor tensor) {
+  if (wants(i)) known_.insert_or_assign(node_.outputs[i], std::move(tensor));
+}
+
+Result<void> NodeContext::finish() {
+  if (!algebra_.has_error()) return {};
+  return tl::unexpected(algebra_.builder().finish().error());
+}
+
+}  // namespace quern::onnx

@@ -1,0 +1,111 @@
+// What the translation of one ONNX node sees: its inputs, its attributes and the graph.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "formats/onnx/onnx_model.h"
+#include "formats/onnx/tensor_algebra.h"
+
+namespace quern::onnx {
+
+// Values that are known when a model is read: initializers, constants, and what the caller knows of
+// inputs. Shapes and axes must be among them.
+using KnownTensors = std::map<std::string, Tensor, std::less<>>;
+// The graph's value for each name of the model, so far, and the model's inputs that nothing has
+// read yet: they become inputs of the graph when something does.
+struct ValueNames {
+  std::map<std::string, ValueId, std::less<>> values;
+  std::map<std::string, TensorType, std::less<>> pending;
+  std::map<std::string, int32_t, std::less<>> data_types;  // of inputs, as ONNX numbers them
+};
+
+// Integers and numbers of any plain dtype, exact up to 2^53.
+Result<std::vector<int64_t>> integers_of(const Tensor& tensor);
+Result<std::vector<double>> numbers_of(const Tensor& tensor);
+
+// Lives as long as one node is translated.
+class NodeContext {
+ public:
+  NodeContext(const OnnxNode& node, int64_t opset, TensorAlgebra& algebra, ValueNames& names,
+              KnownTensors& known)
+      : node_(node), opset_(opset), algebra_(algebra), names_(names), known_(known) {}
+
+  const OnnxNode& node() const { return node_; }
+  int64_t opset() const { return opset_; }  // of the node's domain
+  TensorAlgebra& g() { return algebra_; }
+
+  size_t num_inputs() const { return node_.inputs.size(); }
+  bool has(size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
+  // The value of an input; kNoValue for an absent one. A known tensor becomes a constant.
+  ValueId in(size_t i);
+  std::vector<ValueId> all_inputs();
+  // The ONNX type that the model declares for an input; 0 where it declares none. It tells bools
+  // from other u8.
+  int32_t data_type(size_t i) const;
+  // An input whose values must be known now. Errors: kUnimplemented where they are not.
+  Result<std::vector<int64_t>> ints(size_t i);
+  Result<std::vector<double>> numbers(size_t i);
+  Result<int64_t> known_int(size_t i);
+  Result<double> known_number(size_t i);
+
+  bool has_attribute(std::string_view name) const { return node_.find(name) != nullptr; }
+  int64_t integer(std::string_view name, int64_t fallback) const;
+  double number(std::string_view name, double fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::vector<int64_t> integers(std::string_view name, std::vector<int64_t> fallback = {}) const;
+  // An axis attribute, counted from the front.
+  Result<int64_t> axis(std::string_view name, int64_t fallback, int64_t rank) const;
+
+  bool wants(size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
+  void out(size_t i, ValueId value);
+  // An output that is known now.
+  void out_known(size_t i, Tensor tensor);
+  // Ends a translation: the error of the graph so far, if there is one.
+  Result<void> done() { return finish(); }
+
+ private:
+  Result<void> finish();
+  Result<Tensor> known(size_t i);
+  ValueId known_constant(const Tensor& tensor);
+
+  const OnnxNode& node_;
+  int64_t opset_;
+  TensorAlgebra& algebra_;
+  ValueNames& names_;
+  KnownTensors& known_;
+};
+
+// An axis counted from the front. Errors: kInvalidArgument outside [-rank, rank).
+Result<int64_t> normal_axis(int64_t axis, int64_t rank);
+
+// Translates the nodes of one operator.
+struct OpMapper {
+  std::string_view op_type;
+  Result<void> (*map)(NodeContext& context);
+  std::string_view domain = "";
+};
+
+// One list for each family of operators; op_mappers.cc joins them.
+std::span<const OpMapper> elementwise_mappers();
+std::span<const OpMapper> logic_mappers();
+std::span<const OpMapper> reduction_mappers();
+std::span<const OpMapper> shape_mappers();
+std::span<const OpMapper> index_mappers();
+std::span<const OpMapper> window_mappers();
+std::span<const OpMapper> norm_mappers();
+std::span<const OpMapper> attention_mappers();
+std::span<const OpMapper> quantization_mappers();
+std::span<const OpMapper> resampling_mappers();
+std::span<const OpMapper> signal_mappers();
+std::span<const OpMapper> training_mappers();
+
+// Null for an operator without an equivalent.
+const OpMapper* find_mapper(std::string_view domain, std::string_view op_type);
+// A sentence on an operator that find_mapper() does not know.
+std::string why_without_equivalent(std::string_view op_type);
+
+}  // namespace quern::onnx

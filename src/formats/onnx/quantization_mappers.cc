@@ -1,0 +1,252 @@
+// ONNX operators on quantised integers. Products of 8-bit integers are exact in f32 up to 2^24, and
+// in f64 for every length that fits in memory; f64 is used.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "base/fail.h"
+#include "formats/onnx/spatial_windows.h"
+
+namespace quern::onnx {
+namespace {
+
+// A scale or zero point of one number, one per `axis`, or one per block of it, over the dims of x.
+ValueId spread_over(TensorAlgebra& g, ValueId scale, const Dims& dims, int64_t axis,
+                    int64_t block) {
+  const Dims own = g.dims(scale);
+  if (count_of(own) == 1 && own.size() <= 1) return g.reshape(scale, {});
+  if (dims.empty() || !g.allows(dims[static_cast<size_t>(axis)])) {
+    g.refuse("A scale of several elements needs an axis.");
+    return kNoValue;
+  }
+  if (own.size() <= 1) {
+    Dims column(dims.size(), 1);
+    column[static_cast<size_t>(axis)] = count_of(own);
+    return g.reshape(scale, column);
+  }
+  std::vector<int64_t> sources;
+  for (int64_t i = 0; i < dims[static_cast<size_t>(axis)]; ++i)
+    sources.push_back(i / std::max<int64_t>(block, 1));
+  return g.take(scale, axis, sources);
+}
+
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+std::optional<Range> integer_range(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+      return Range{-128, 127};
+    case DType::kU8:
+      return Range{0, 255};
+    case DType::kI16:
+      return Range{-32768, 32767};
+    case DType::kU16:
+      return Range{0, 65535};
+    default:
+      return std::nullopt;
+  }
+}
+
+// Rounded, moved by the zero point (of the dtype of `x`) and clamped into an integer type.
+ValueId quantise(TensorAlgebra& g, ValueId x, ValueId zero, DType to, const Range& range) {
+  ValueId q = g.op("math.round", {x});
+  if (zero != kNoValue) q = g.binary("math.add", q, g.cast(zero, g.dtype(x)));
+  q = g.with_scalar("elementwise.min", g.with_scalar("elementwise.max", q, range.low), range.high);
+  return g.cast(q, to);
+}
+
+Result<void> quantize_linear(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  const Dims dims = g.dims(c.in(0));
+  const auto rank = static_cast<int64_t>(dims.size());
+  int64_t axis = 0;
+  if (g.rank(c.in(1)) > 0 && rank > 0) {
+    QUERN_ASSIGN_OR_RETURN(axis, c.axis("axis", rank == 1 ? 0 : 1, rank));
+  }
+  const int64_t block = c.integer("block_size", 0);
+  DType to = DType::kU8;
+  if (c.has(2)) to = g.dtype(c.in(2));
+  if (const int64_t declared = c.integer("output_dtype", 0); declared != 0) {
+    const auto dtype = dtype_of(static_cast<int32_t>(declared));
+    if (!dtype)
+      return fail::unimplemented("QuantizeLinear gives {}.",
+                                 data_type_name(static_cast<int32_t>(declared)));
+    to = *dtype;
+  }
+  const ValueId x = g.cast(c.in(0), DType::kF32);
+  const ValueId scale = g.cast(spread_over(g, c.in(1), dims, axis, block), DType::kF32);
+  const ValueId scaled = g.binary("elementwise.div", x, scale);
+  const auto range = integer_range(to);
+  if (range) {
+    const ValueId zero = c.has(2) ? spread_over(g, c.in(2), dims, axis, block) : kNoValue;
+    c.out(0, quantise(g, scaled, zero, to, *range));
+  } else if (to == DType::kF8E4M3 || to == DType::kF8E5M2) {
+    c.out(0, g.op("math.cast", {scaled},
+                  {{"to", std::string(dtype_name(to))},
+                   {"saturate", c.integer("saturate", 1) != 0 ? "true" : "false"}}));
+  } else {
+    return fail::unimplemented("QuantizeLinear gives {}.", dtype_name(to));
+  }
+  return c.done();
+}
+
+Result<void> dequantize_linear(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  const Dims dims = g.dims(c.in(0));
+  const auto rank = static_cast<int64_t>(dims.size());
+  int64_t axis = 0;
+  if (g.rank(c.in(1)) > 0 && rank > 0) {
+    QUERN_ASSIGN_OR_RETURN(axis, c.axis("axis", rank == 1 ? 0 : 1, rank));
+  }
+  const int64_t block = c.integer("block_size", 0);
+  const DType to = g.dtype(c.in(1));
+  ValueId x = g.cast(c.in(0), DType::kF32);
+  if (c.has(2))
+    x = g.binary("elementwise.sub", x,
+                 g.cast(spread_over(g, c.in(2), dims, axis, block), DType::kF32));
+  const ValueId scale = g.cast(spread_over(g, c.in(1), dims, axis, block), DType::kF32);
+  c.out(0, g.cast(g.binary("math.mul", x, scale), to));
+  return c.done();
+}
+
+// One scale for all: the range of x with 0 in it, over 255 steps.
+Result<void> dynamic_quantize_linear(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  const ValueId x = c.in(0);
+  Dims axes;
+  for (int64_t i = 0; i < g.rank(x); ++i) axes.push_back(i);
+  const ValueId high = g.with_scalar("elementwise.max", g.reduce("reduce_max", x, axes, false), 0);
+  const ValueId low = g.with_scalar("elementwise.min", g.reduce("reduce_min", x, axes, false), 0);
+  const ValueId scale =
+      g.binary("elementwise.div", g.op("elementwise.sub", {high, low}), g.scalar(x, 255));
+  const Range range{0, 255};
+  const ValueId minus_low = g.op("elementwise.neg", {low});
+  const ValueId zero =
+      quantise(g, g.op("elementwise.div", {minus_low, scale}), kNoValue, DType::kU8, range);
+  c.out(0, quantise(g, g.binary("elementwise.div", x, scale), zero, DType::kU8, range));
+  c.out(1, scale);
+  c.out(2, zero);
+  return c.done();
+}
+
+// x - zero in f64. A vector of zero points goes along `axis`.
+ValueId centred(TensorAlgebra& g, ValueId x, ValueId zero, int64_t axis) {
+  const ValueId wide = g.cast(x, DType::kF64);
+  if (zero == kNoValue) return wide;
+  const Dims own = g.dims(zero);
+  ValueId offset = g.cast(zero, DType::kF64);
+  if (axis < 0 || axis >= g.rank(x)) return wide;
+  if (own.size() == 1 && own[0] != 1) {
+    Dims column(g.dims(x).size(), 1);
+    column[static_cast<size_t>(axis)] = own[0];
+    offset = g.reshape(offset, column);
+  } else if (own.size() == 1) {
+    offset = g.reshape(offset, {});
+  }
+  return g.binary("elementwise.sub", wide, offset);
+}
+
+Result<void> matmul_integer(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
+  const ValueId b = centred(g, c.in(1), c.in(3), g.rank(c.in(1)) - 1);
+  c.out(0, g.cast(g.matmul(a, b), DType::kI32));
+  return c.done();
+}
+
+ValueId convolve_exactly(TensorAlgebra& g, ValueId x, ValueId w,
+                         const std::vector<AxisWindow>& windows, int64_t groups) {
+  for (size_t i = 0; i < windows.size(); ++i) {
+    x = g.pad(x, static_cast<int64_t>(i) + 2, windows[i].pad_begin, windows[i].pad_end, 0);
+  }
+  return g.op("convolution.conv2d", {x, w},
+              {{"groups", groups},
+               {"kernel_h", windows[0].kernel},
+               {"kernel_w", windows[1].kernel},
+               {"stride_h", windows[0].stride},
+               {"stride_w", windows[1].stride},
+               {"dil_h", windows[0].dilation},
+               {"dil_w", windows[1].dilation}});
+}
+
+Result<std::vector<AxisWindow>> windows_2d(NodeContext& c, size_t x, size_t w) {
+  const Dims weight = c.g().dims(c.in(w));
+  if (weight.size() != 4)
+    return fail::unimplemented("{} over {} axes has no equivalent.", c.node().op_type,
+                               weight.size());
+  return read_windows(c, c.g().dims(c.in(x)), {weight.begin() + 2, weight.end()});
+}
+
+Result<void> conv_integer(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  QUERN_ASSIGN_OR_RETURN(const auto windows, windows_2d(c, 0, 1));
+  const ValueId x = centred(g, c.in(0), c.in(2), 1), w = centred(g, c.in(1), c.in(3), 0);
+  c.out(0, g.cast(convolve_exactly(g, x, w, windows, c.integer("group", 1)), DType::kI32));
+  return c.done();
+}
+
+// An exact product, times the three scales, to the output's integers.
+Result<void> out_requantised(NodeContext& c, ValueId product, ValueId factor, size_t zero) {
+  TensorAlgebra& g = c.g();
+  const auto range = integer_range(g.dtype(c.in(zero)));
+  if (!range)
+    return fail::unimplemented("{} gives {}.", c.node().op_type, dtype_name(g.dtype(c.in(zero))));
+  c.out(0, quantise(g, g.binary("math.mul", product, factor), g.reshape(c.in(zero), {}),
+                    g.dtype(c.in(zero)), *range));
+  return c.done();
+}
+
+// a_scale * b_scale / y_scale in f64; a vector of scales goes along `axis` of `rank`.
+ValueId joint_scale(TensorAlgebra& g, ValueId a, ValueId b, ValueId y, int64_t rank, int64_t axis) {
+  const auto wide = [&](ValueId scale) {
+    const Dims own = g.dims(scale);
+    const ValueId number = g.cast(scale, DType::kF64);
+    if (count_of(own) == 1 || axis < 0 || axis >= rank) return g.reshape(number, {});
+    Dims column(static_cast<size_t>(rank), 1);
+    column[static_cast<size_t>(axis)] = count_of(own);
+    return g.reshape(number, column);
+  };
+  return g.binary("elementwise.div", g.binary("math.mul", wide(a), wide(b)), wide(y));
+}
+
+Result<void> qlinear_matmul(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
+  const ValueId b = centred(g, c.in(3), c.in(5), g.rank(c.in(3)) - 1);
+  const ValueId product = g.matmul(a, b);
+  const int64_t rank = g.rank(product);
+  return out_requantised(c, product, joint_scale(g, c.in(1), c.in(4), c.in(6), rank, rank - 1), 7);
+}
+
+Result<void> qlinear_conv(NodeContext& c) {
+  TensorAlgebra& g = c.g();
+  QUERN_ASSIGN_OR_RETURN(const auto windows, windows_2d(c, 0, 3));
+  const ValueId x = centred(g, c.in(0), c.in(2), 1), w = centred(g, c.in(3), c.in(5), 0);
+  ValueId product = convolve_exactly(g, x, w, windows, c.integer("group", 1));
+  if (c.has(8)) {
+    Dims column(4, 1);
+    column[1] = count_of(g.dims(c.in(8)));
+    product = g.binary("math.add", product, g.reshape(g.cast(c.in(8), DType::kF64), column));
+  }
+  return out_requantised(c, product, joint_scale(g, c.in(1), c.in(4), c.in(6), 4, 1), 7);
+}
+
+constexpr std::array kMappers = {
+    OpMapper{"ConvInteger", conv_integer},
+    OpMapper{"DequantizeLinear", dequantize_linear},
+    OpMapper{"DynamicQuantizeLinear", dynamic_quantize_linear},
+    OpMapper{"MatMulInteger", matmul_integer},
+    OpMapper{"QLinearConv", qlinear_conv},
+    OpMapper{"QLinearMatMul", qlinear_matmul},
+    OpMapper{"QuantizeLinear", quantize_linear},
+};
+
+}  // namespace
+
+std::span<const OpMapper> quantization_mappers() {
+  return kMappers;
+}
+
+}  // namespace quern::onnx

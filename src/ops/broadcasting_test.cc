@@ -1,0 +1,63 @@
+#include "ops/broadcasting.h"
+
+#include <gtest/gtest.h>
+
+namespace quern {
+namespace {
+
+const TensorType* type_of(GraphBuilder& builder, ValueId value) {
+  return builder.type(value);
+}
+
+// The types of the inputs after broadcasting, or the error.
+std::string broadcast(std::string_view id, std::initializer_list<TensorType> types) {
+  GraphBuilder builder(builtin_ops());
+  std::vector<ValueId> inputs;
+  for (const TensorType& type : types)
+    inputs.push_back(builder.input(std::to_string(inputs.size()), type));
+  const auto outputs = broadcast_inputs(builder, *builtin_ops().find(id), inputs, "n");
+  if (!outputs) return outputs.error().message;
+  std::string text;
+  for (const ValueId output : *outputs) text += type_of(builder, output)->to_string() + " ";
+  return text;
+}
+
+TensorType f32(std::vector<Dim> dims) {
+  return {DType::kF32, std::move(dims)};
+}
+Dim d(int64_t extent) {
+  return Dim::constant(extent);
+}
+const Dim kT = Dim::symbolic('T');
+
+TEST(Broadcasting, MakesShapesEqual) {
+  EXPECT_EQ(broadcast("math.mul", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
+  EXPECT_EQ(broadcast("elementwise.sub", {f32({d(2), d(1)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
+  EXPECT_EQ(broadcast("elementwise.max", {f32({}), f32({d(2)})}), "f32[2] f32[2] ");
+  EXPECT_EQ(broadcast("math.mul", {f32({d(2)}), f32({d(2)})}), "f32[2] f32[2] ");
+  EXPECT_EQ(broadcast("math.mul", {f32({d(0), d(3)}), f32({d(1), d(3)})}), "f32[0, 3] f32[0, 3] ");
+  EXPECT_EQ(broadcast("compare.less", {f32({}), f32({})}), "f32[] f32[] ");
+}
+
+TEST(Broadcasting, SymbolsFollowAnInputThatHasThem) {
+  EXPECT_EQ(broadcast("math.mul", {f32({kT, d(3)}), f32({d(1)})}), "f32[T, 3] f32[T, 3] ");
+  EXPECT_EQ(broadcast("math.mul", {f32({kT, d(1)}), f32({d(3)})}),
+            "f32[T, 1] broadcasts to a shape with symbols that no input has.");
+}
+
+TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
+  EXPECT_EQ(broadcast("math.add", {f32({kT, d(3)}), f32({d(3)})}), "f32[T, 3] f32[3] ");
+  EXPECT_EQ(broadcast("Add", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[3] ");
+  EXPECT_EQ(broadcast("math.matmul", {f32({d(2), d(3)}), f32({d(3), d(4)})}),
+            "f32[2, 3] f32[3, 4] ");
+}
+
+TEST(Broadcasting, RefusesShapesThatDoNotFit) {
+  EXPECT_EQ(broadcast("math.mul", {f32({d(2)}), f32({d(3)})}),
+            "f32[2] and f32[3] do not broadcast to a common shape.");
+  EXPECT_EQ(broadcast("math.mul", {f32({kT}), f32({d(3)})}),
+            "f32[T] and f32[3] do not broadcast to a common shape.");
+}
+
+}  // namespace
+}  // namespace quern
