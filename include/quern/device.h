@@ -57,8 +57,8 @@ struct DeviceDescription {
 };
 
 struct DeviceOptions {
-  int num_threads = 0;  // 0: what the machine offers
-  std::string isa;      // caps the instruction set ("scalar", "sse2", "avx2", ...); empty: best
+  int num_threads = 0;   // 0: what the machine offers
+  std::string isa = {};  // caps the instruction set ("scalar", "sse2", "avx2", ...); empty: best
 };
 
 // How a backend serves an operation.
@@ -78,7 +78,7 @@ std::string_view support_name(Support::Kind kind);
 struct CompileOptions {
   Numerics numerics = Numerics::kStrict;
   // Values that must be readable after a run although they are not outputs.
-  std::vector<std::string> readable;
+  std::vector<std::string> readable = {};
 };
 
 // Told (done, total) bytes or steps during long work.

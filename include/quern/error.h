@@ -1,4 +1,6 @@
 // What a call that can fail returns: Error and Result<T>.
+// Nothing in Quern throws. A call that can fail returns Result<T>, which the compiler does not let
+// a caller drop; QUERN_TRY and QUERN_ASSIGN_OR_RETURN hand an error on to the caller's caller.
 #pragma once
 
 #include <string>
@@ -8,7 +10,8 @@
 
 namespace quern {
 
-// Each code says what the caller should do.
+// The kind of an error. Each code says what the caller should do; the message says the rest.
+// A program decides by code and shows the message; texts may change between versions.
 enum class ErrorCode {
   kInvalidArgument,     // correct the argument, file or graph
   kNotFound,            // name something that exists; the message lists what does
@@ -23,19 +26,23 @@ enum class ErrorCode {
   kInternal,            // a defect of Quern: report it
 };
 
-// The canonical name of a code, e.g. "invalid_argument".
+// The canonical name of a code, e.g. "invalid_argument"; "unknown" for a value that is no code. The
+// view is of static text.
 std::string_view error_code_name(ErrorCode code);
 
 // A code and a full sentence that names the object, the offending value and the limit.
+// A plain value: copies are independent. Thread-compatible.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
 
-  // The same error with where it happened: "while loading 'x.gguf': ...".
+  // The same code, the message prefixed by where it happened: with_context("While loading
+  // 'x.gguf'") gives "While loading 'x.gguf': ...".
   Error with_context(std::string_view context) const;
 };
 
-// A value or an Error. It derives from tl::expected only to be [[nodiscard]].
+// A value or an Error, used as tl::expected: `if (!r) ... r.error()`, `*r`, `r->`. Result<void> has
+// no value. It derives from tl::expected only to be [[nodiscard]]. Thread-compatible.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
@@ -44,10 +51,12 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
 
 }  // namespace quern
 
+// Two levels, so that __LINE__ is expanded before it is pasted.
 #define QUERN_CONCAT_INNER(a, b) a##b
 #define QUERN_CONCAT(a, b) QUERN_CONCAT_INNER(a, b)
 
-// Evaluates a Result; on error returns it from the enclosing function.
+// Evaluates a Result once; on error returns the error from the enclosing function, whose own
+// Result may hold another type. The value, if any, is dropped.
 #define QUERN_TRY(expression)                                                          \
   do {                                                                                 \
     auto&& quern_try_result = (expression);                                            \
@@ -59,6 +68,7 @@ class [[nodiscard]] Result : public tl::expected<T, Error> {
   if (!result) return tl::unexpected(std::move(result).error());      \
   declaration = std::move(*result)
 
-// `QUERN_ASSIGN_OR_RETURN(auto x, f());` declares x, or returns the error of f().
+// `QUERN_ASSIGN_OR_RETURN(auto x, f());` declares x, or returns the error of f(); `x` alone on the
+// left assigns to a variable that exists. Two statements: not for an `if` without braces.
 #define QUERN_ASSIGN_OR_RETURN(declaration, expression) \
   QUERN_ASSIGN_OR_RETURN_INNER(QUERN_CONCAT(quern_result_, __LINE__), declaration, expression)

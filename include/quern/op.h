@@ -20,17 +20,23 @@ class GraphBuilder;
 class KvState;
 struct OpDef;
 
+// What an operation does beyond giving outputs. Passes merge and drop pure nodes only; the order of
+// effects on one state is kept.
 enum class Effect : uint8_t { kPure, kRandom, kStateRead, kStateWrite, kCheckpoint, kExternal };
+// "pure", "random", "state_read", ...
 std::string_view effect_name(Effect effect);
 
+// The type of an attribute's value; the order is that of AttributeValue's alternatives.
 enum class AttributeKind : uint8_t { kFlag, kInteger, kNumber, kText, kIntegers, kNumbers };
 
+// An input or output of an operation. A plain value.
 struct PortDef {
   std::string name = {};
   bool is_optional = false;
   bool is_variadic = false;  // the last input port only: any number of values from one up
 };
 
+// An attribute that an operation knows. A plain value.
 struct AttributeDef {
   std::string name = {};
   AttributeKind kind = AttributeKind::kNumber;
@@ -39,12 +45,14 @@ struct AttributeDef {
   std::vector<std::string> choices = {};  // for kText: the allowed values; empty allows any
 };
 
-// Dense row-major view of host memory; `data` is null for an absent optional input.
+// Dense row-major view of host memory; `data` is null for an absent optional input. Borrowed: valid
+// during the call of the kernel that gets it. Thread-compatible.
 struct TensorView {
   DType dtype = DType::kF32;
   Shape shape;
   std::byte* data = nullptr;
 
+  // The elements as T, which must be what the dtype stores.
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data);
@@ -52,7 +60,8 @@ struct TensorView {
   bool is_present() const { return data != nullptr; }
 };
 
-// What the type rule of an operation sees. A null type is an absent optional input.
+// What the type rule of an operation sees, all of it borrowed. A null type is an absent optional
+// input; there is an entry for each declared port, and more for a variadic one.
 struct InferContext {
   std::span<const TensorType* const> inputs;
   const Attributes& attributes;
@@ -60,7 +69,8 @@ struct InferContext {
   const OpDef* op = nullptr;  // for the names of ports in errors
 };
 
-// What a reference kernel sees: dense inputs, allocated outputs, attributes with all defaults.
+// What a reference kernel sees: dense inputs, outputs of the inferred types whose bytes may be
+// anything, attributes with all defaults. Borrowed for the call. Kernels do not write inputs.
 struct KernelContext {
   std::span<const TensorView> inputs;
   std::span<const TensorView> outputs;
@@ -70,11 +80,15 @@ struct KernelContext {
   uint32_t node_id = 0;   // random numbers: index of the node in its graph
 };
 
-// Ports, rules and meaning of one operation. A plain value.
+// Ports, rules and meaning of one operation: what docs/adding_an_op.md walks through. A plain
+// value; thread-safe once it is in a registry.
 struct OpDef {
+  // Output types from input types and attributes; every error of a graph's author comes from here.
   using Infer = Result<std::vector<TensorType>> (*)(const InferContext&);
+  // Computes the outputs on the host. Pure but for the state in the context; thread-safe.
   using Kernel = Result<void> (*)(const KernelContext&);
-  // Appends the expansion into simpler operations and returns the outputs.
+  // Appends the expansion into simpler operations to the builder and returns the outputs, one for
+  // each port of the node. Errors are the builder's.
   using Expand = Result<std::vector<ValueId>> (*)(GraphBuilder&, const Node&);
 
   std::string id = {};   // "math.rmsnorm"
@@ -90,10 +104,12 @@ struct OpDef {
   std::string alias_of = {};   // another id with the same meaning, or empty
   int in_place_input = -1;     // output 0 may take the storage of this input
 
+  // Null where the operation knows no such attribute.
   const AttributeDef* find_attribute(std::string_view name) const;
 };
 
-// All operations by id. Built once by register_ops, then read-only and thread-safe.
+// All operations by id. Built once by register_ops, then read-only and thread-safe. Graphs borrow
+// it: it must outlive them, and must not grow while they live.
 class OpRegistry {
  public:
   // A second definition of an id is a defect and ends the process.
@@ -107,7 +123,7 @@ class OpRegistry {
   std::map<std::string, OpDef, std::less<>> ops_;
 };
 
-// The operations of this build.
+// The operations of this build. Made at the first call, which is thread-safe; lives until the end.
 const OpRegistry& builtin_ops();
 
 }  // namespace quern

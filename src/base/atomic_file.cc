@@ -16,9 +16,14 @@
 namespace quern {
 namespace {
 
+// Writers of model files append names and numbers of a few bytes; a system call each would
+// dominate.
 constexpr size_t kPendingBytes = size_t{1} << 18;
+// Names of temporary files to try; more than a few exist only when processes died while writing.
 constexpr int kMaxAttempts = 100;
 
+// The error of the system call that failed just now. A full disk has a code of its own: the caller
+// can free space and try again.
 tl::unexpected<Error> cannot(std::string_view verb, const std::string& path) {
   const bool is_full = errno == ENOSPC || errno == EDQUOT;
   return fail::with(is_full ? ErrorCode::kResourceExhausted : ErrorCode::kUnavailable,
@@ -57,6 +62,7 @@ AtomicFile::~AtomicFile() {
 }
 
 Result<AtomicFile> AtomicFile::create(const std::string& path) {
+  // A rename would replace a device or a pipe by a file; a folder fails only at the end.
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
     return fail::unavailable("'{}' exists and is not a regular file.", path);
@@ -73,6 +79,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
 Result<void> AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
+    // The system may take a part of the bytes only.
     if (written < 0) {
       if (errno == EINTR) continue;
       return cannot("written", path_);
@@ -91,6 +98,7 @@ Result<void> AtomicFile::flush() {
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   if (fd_ < 0) return fail::precondition("File '{}' was committed; it takes no more.", path_);
   size_ += static_cast<int64_t>(bytes.size());
+  // Large pieces go straight to the system, behind what waits.
   if (pending_.size() + bytes.size() > kPendingBytes) QUERN_TRY(flush());
   if (bytes.size() > kPendingBytes) return write_through(bytes);
   pending_.insert(pending_.end(), bytes.begin(), bytes.end());
@@ -111,6 +119,7 @@ Result<void> AtomicFile::commit(Durability durability) {
   const bool is_lasting = durability == Durability::kPowerLoss;
   if (is_lasting && ::fsync(fd_) != 0) return cannot("flushed to the disk", path_);
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot("put in place", path_);
+  // From here on there is no temporary file: the destructor has nothing to remove.
   ::close(std::exchange(fd_, -1));
   if (is_lasting) sync_folder_of(path_);
   return {};

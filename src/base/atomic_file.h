@@ -18,11 +18,13 @@ enum class Durability : uint8_t {
   kProcess,    // they may still be in the system's memory: for files that are easily made again
 };
 
-// Writes to a temporary file beside the target; commit() renames it.
+// Writes to a temporary file "TARGET.PID-N.part" beside the target; commit() renames it, so that a
+// reader sees the old file or the whole new one, never a part.
 // Without a commit the temporary file is removed and the target stays as it was. Movable.
 // One thread only. Errors: kUnavailable and kResourceExhausted (disk full), naming the path.
 class AtomicFile {
  public:
+  // Errors: also where `path` names something that is no regular file.
   static Result<AtomicFile> create(const std::string& path);
   ~AtomicFile();
   AtomicFile(AtomicFile&& other) noexcept;
@@ -33,21 +35,23 @@ class AtomicFile {
   // Appends. Small pieces are gathered before they reach the system.
   Result<void> write(std::span<const std::byte> bytes);
   Result<void> write(std::string_view bytes) { return write(std::as_bytes(std::span(bytes))); }
-  // Appends `count` zero bytes.
+  // Appends `count` zero bytes; none for a negative count.
   Result<void> write_zeros(int64_t count);
+  // Bytes appended so far.
   int64_t size_bytes() const { return size_; }
-  // At most once, and last.
+  // At most once, and last. Errors: kFailedPrecondition when repeated.
   Result<void> commit(Durability durability = Durability::kPowerLoss);
 
  private:
   AtomicFile(std::string path, std::string temporary, int fd);
+  // Hands pending bytes to the system.
   Result<void> flush();
   Result<void> write_through(std::span<const std::byte> bytes);
 
   std::string path_;
   std::string temporary_;
-  int fd_;
-  int64_t size_ = 0;
+  int fd_;            // owned; -1 after commit() and in a moved-from object
+  int64_t size_ = 0;  // appended, pending bytes included
   std::vector<std::byte> pending_;
 };
 

@@ -1,3 +1,4 @@
+// Tests that a target is old or whole, that nothing is left behind, and that errors name the path.
 #include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
@@ -62,6 +63,80 @@ TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
   }
   EXPECT_EQ(content(), "old");
   EXPECT_EQ(num_files(), 1);
+}
+
+TEST_F(AtomicFileTest, AnEmptyFileIsAFile) {
+  auto file = AtomicFile::create(path());
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write(""));
+  ASSERT_TRUE(file->write_zeros(0));
+  ASSERT_TRUE(file->write_zeros(-5));
+  EXPECT_EQ(file->size_bytes(), 0);
+  ASSERT_TRUE(file->commit());
+  EXPECT_TRUE(fs::exists(path()));
+  EXPECT_EQ(content(), "");
+}
+
+// Pieces around the size that is gathered before it reaches the system.
+TEST_F(AtomicFileTest, PiecesOfAnySizeKeepTheirOrder) {
+  auto file = AtomicFile::create(path());
+  ASSERT_TRUE(file);
+  std::string expected;
+  char letter = 'a';
+  for (const size_t size : {1U, 262'143U, 1U, 1U, 262'144U, 262'145U, 3U, 524'289U, 0U, 2U}) {
+    const std::string piece(size, letter++);
+    ASSERT_TRUE(file->write(piece));
+    expected += piece;
+    EXPECT_EQ(file->size_bytes(), static_cast<int64_t>(expected.size()));
+  }
+  ASSERT_TRUE(file->commit());
+  EXPECT_TRUE(content() == expected);
+}
+
+TEST_F(AtomicFileTest, TheLastOfTwoWritersWins) {
+  auto first = AtomicFile::create(path());
+  auto second = AtomicFile::create(path());
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE(first->write("first"));
+  ASSERT_TRUE(second->write("second"));
+  ASSERT_TRUE(second->commit());
+  EXPECT_EQ(content(), "second");
+  ASSERT_TRUE(first->commit());
+  EXPECT_EQ(content(), "first");
+  EXPECT_EQ(num_files(), 1);
+}
+
+TEST_F(AtomicFileTest, ACommittedFileSaysSo) {
+  auto file = AtomicFile::create(path());
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->commit());
+  const auto late = file->write("late");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kFailedPrecondition);
+  EXPECT_EQ(late.error().message, "File '" + path() + "' was committed; it takes no more.");
+  const auto again = file->commit();
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message, "File '" + path() + "' was committed before.");
+}
+
+TEST_F(AtomicFileTest, AFolderThatVanishedIsAnError) {
+  const std::string inner = folder_.file("inner");
+  fs::create_directory(inner);
+  auto file = AtomicFile::create(inner + "/target.bin");
+  ASSERT_TRUE(file);
+  fs::remove_all(inner);
+  const auto result = file->commit();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kUnavailable);
+  EXPECT_NE(result.error().message.find("inner/target.bin' cannot be put in place"),
+            std::string::npos)
+      << result.error().message;
+}
+
+TEST_F(AtomicFileTest, DevicesAreRefused) {
+  const auto device = AtomicFile::create("/dev/full");
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().message, "'/dev/full' exists and is not a regular file.");
 }
 
 TEST_F(AtomicFileTest, ErrorsNameThePath) {

@@ -15,6 +15,7 @@
 namespace quern {
 namespace {
 
+// Closes the descriptor at the end of the block; the mapping stays valid without it.
 struct FileDescriptor {
   int fd;
   ~FileDescriptor() {
@@ -41,10 +42,12 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   if (::fstat(file.fd, &status) != 0) {
     return fail::unavailable("File '{}' cannot be examined: {}.", path, std::strerror(errno));
   }
+  // Pipes and devices have no size to map; folders open but cannot be mapped.
   if (!S_ISREG(status.st_mode)) {
     return fail::unavailable("'{}' is not a regular file.", path);
   }
   const auto size = static_cast<size_t>(status.st_size);
+  // mmap refuses a length of 0.
   if (size == 0) {
     return std::shared_ptr<const MappedFile>(new MappedFile(path, nullptr, 0));
   }
@@ -59,9 +62,10 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
 
 void MappedFile::advise(size_t offset, size_t size, bool is_needed) const {
   if (size_ == 0 || offset >= size_) return;
+  // madvise takes whole pages: start at the page that holds `offset`.
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t start = offset / page * page;
-  const size_t length = std::min(size_ - start, size + (offset - start));
+  const size_t length = std::min(size_ - offset, size) + (offset - start);
   ::madvise(const_cast<std::byte*>(data_) + start, length,
             is_needed ? MADV_WILLNEED : MADV_DONTNEED);
 }

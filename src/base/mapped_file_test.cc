@@ -1,10 +1,14 @@
+// Tests of mapping: content, lifetime, hints at any range, errors.
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+
+#include "support/temporary_folder.h"
 
 namespace quern {
 namespace {
@@ -26,6 +30,46 @@ TEST(MappedFile, EmptyFileIsEmpty) {
   ASSERT_TRUE(file);
   EXPECT_TRUE((*file)->bytes().empty());
   std::filesystem::remove(path);
+}
+
+TEST(MappedFile, OutlivesTheNameOfTheFile) {
+  const test::TemporaryFolder folder("mapped_file");
+  const std::string path = folder.file("model.bin");
+  std::ofstream(path, std::ios::binary) << std::string(10'000, 'q');
+  const auto file = MappedFile::open(path);
+  ASSERT_TRUE(file);
+  EXPECT_EQ((*file)->path(), path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(static_cast<char>((*file)->bytes()[9'999]), 'q');
+}
+
+// Hints may name any range; the bytes stay what they are.
+TEST(MappedFile, HintsAtAnyRangeKeepTheBytes) {
+  const test::TemporaryFolder folder("mapped_file");
+  const std::string path = folder.file("model.bin");
+  std::string content;
+  for (int i = 0; i < 20'000; ++i) content += static_cast<char>(i % 251);
+  std::ofstream(path, std::ios::binary) << content;
+  const auto file = MappedFile::open(path);
+  ASSERT_TRUE(file);
+  for (const size_t offset : {size_t{0}, size_t{1}, size_t{4095}, size_t{4096}, size_t{19'999},
+                              size_t{20'000}, SIZE_MAX}) {
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{8192}, SIZE_MAX}) {
+      (*file)->advise(offset, size, false);
+      (*file)->advise(offset, size, true);
+    }
+  }
+  const auto bytes = (*file)->bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), content);
+}
+
+TEST(MappedFile, WithoutPermissionItIsUnavailable) {
+  if (::geteuid() == 0) GTEST_SKIP() << "This user may read every file.";
+  const test::TemporaryFolder folder("mapped_file");
+  const std::string path = folder.file("secret.bin");
+  std::ofstream(path) << "x";
+  std::filesystem::permissions(path, std::filesystem::perms::none);
+  EXPECT_EQ(MappedFile::open(path).error().code, ErrorCode::kUnavailable);
 }
 
 TEST(MappedFile, ErrorsNameThePath) {

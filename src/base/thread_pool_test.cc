@@ -1,8 +1,13 @@
+// Tests of work sharing: every chunk once, on whichever thread, with results that the caller sees.
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -111,6 +116,88 @@ TEST(ThreadPool, ThreadsBeginWithRangesOfNeighbours) {
     thread_of[static_cast<size_t>(chunk)] = thread;
   });
   EXPECT_NE(thread_of[0], thread_of[32]);
+}
+
+TEST(ThreadPool, CountsBelowOneMeanTheCallerAlone) {
+  for (const int threads : {-7, 0, 1}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.num_threads(), 1);
+    const auto caller = std::this_thread::get_id();
+    int hits = 0;
+    pool.run(3, [&](int64_t, int thread) {
+      EXPECT_EQ(thread, 0);
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      ++hits;
+    });
+    EXPECT_EQ(hits, 3);
+  }
+}
+
+TEST(ThreadPool, NoChunksCallNothing) {
+  ThreadPool pool(2);
+  for (const int64_t chunks : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
+    pool.run(chunks, [](int64_t, int) { FAIL(); });
+  }
+}
+
+// Kernels keep scratch memory by thread number: two chunks never run under one number at once.
+TEST(ThreadPool, AThreadNumberRunsOneChunkAtATime) {
+  constexpr int kThreads = 4;
+  ThreadPool pool(kThreads);
+  std::array<std::atomic<int>, kThreads> busy{};
+  std::atomic<int> clashes{0};
+  for (int job = 0; job < 200; ++job) {
+    pool.run(64, [&](int64_t, int thread) {
+      auto& mine = busy[static_cast<size_t>(thread)];
+      if (mine.fetch_add(1) != 0) ++clashes;
+      mine.fetch_sub(1);
+    });
+  }
+  EXPECT_EQ(clashes.load(), 0);
+}
+
+// Plain memory, written by whichever thread, is visible to the caller and to the next job.
+TEST(ThreadPool, ResultsAreVisibleAfterwards) {
+  ThreadPool pool(3);
+  std::vector<int64_t> values(1000, 0);
+  for (int round = 1; round <= 50; ++round) {
+    pool.run(1000, [&](int64_t chunk, int) { values[static_cast<size_t>(chunk)] += chunk; });
+    ASSERT_EQ(values[999], 999 * round);
+  }
+  EXPECT_EQ(std::accumulate(values.begin(), values.end(), int64_t{0}), int64_t{50} * 999 * 500);
+}
+
+TEST(ThreadPool, PoolsDoNotShareAnything) {
+  ThreadPool outer(2);
+  std::atomic<int64_t> total{0};
+  outer.run(8, [&](int64_t chunk, int) {
+    ThreadPool inner(2);  // a pool of its own may run inside a chunk
+    inner.run(10, [&](int64_t inner_chunk, int) { total += chunk * 10 + inner_chunk; });
+  });
+  EXPECT_EQ(total.load(), 79 * 80 / 2);
+}
+
+TEST(ThreadPool, ThePoolMayEndAtAnyTime) {
+  for (int i = 0; i < 10; ++i) {
+    ThreadPool idle(3);
+    ThreadPool used(3);
+    used.run(5, [](int64_t, int) {});
+  }
+}
+
+TEST(AvailableCpus, IsAtLeastOneAndTheAffinityMask) {
+  EXPECT_GE(available_cpus(), 1);
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  EXPECT_EQ(available_cpus(), CPU_COUNT(&before));
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) CPU_SET(cpu, &one);
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(available_cpus(), 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
 }  // namespace

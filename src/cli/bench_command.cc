@@ -21,6 +21,7 @@ struct BenchFlags {
   bool has_profile = false;
 };
 
+// Speeds of one repetition, in tokens per second.
 struct Measurement {
   double prefill_per_second = 0;
   double decode_per_second = 0;
@@ -30,6 +31,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// Prefill of one sequence in chunks of 512, then decode one token at a time. The tokens are any:
+// speed does not depend on them.
 Result<Measurement> measure(Engine& engine, const BenchFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
   std::vector<int32_t> tokens(static_cast<size_t>(flags.prefill));
@@ -51,6 +54,7 @@ Result<Measurement> measure(Engine& engine, const BenchFlags& flags) {
   return result;
 }
 
+// The upper of the two middle values of an even count.
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
@@ -83,6 +87,7 @@ Result<void> print_profile(Engine& engine, const BenchFlags& flags) {
   return {};
 }
 
+// The roof is measured before each repetition, so that both see the same machine.
 Result<void> bench(const BenchFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
   engine->allow_context(flags.prefill + flags.decode);
@@ -130,18 +135,18 @@ Result<void> bench(const BenchFlags& flags) {
 
 }  // namespace
 
-void set_up_bench(CLI::App& command, Action& action) {
+void set_up_bench(OptionSet& command, Action& action) {
   auto flags = std::make_shared<BenchFlags>();
   flags->engine.add_to(command);
   command.add_option("--prefill", flags->prefill, "Tokens of the prompt")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      .range(1, 1 << 20)
+      .show_default();
   command.add_option("--decode", flags->decode, "Tokens decoded after it")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      .range(1, 1 << 20)
+      .show_default();
   command.add_option("--repetitions", flags->repetitions, "Runs; medians are printed")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      .range(1, 1000)
+      .show_default();
   command.add_flag("--profile", flags->has_profile, "Time of each kind of work");
   command.add_flag("--json", flags->is_json, "Result as JSON");
   action = [flags] { return bench(*flags); };

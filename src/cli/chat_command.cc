@@ -17,6 +17,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct ChatFlags {
   EngineFlags engine;
   GenerateOptions generate;
@@ -34,6 +35,7 @@ constexpr const char* kHelp =
     "A line that ends in \\ goes on in the next; \"\"\" begins and ends a block of lines.\n"
     "Ctrl-C stops an answer.\n";
 
+// [{"role": ..., "content": ...}, ...], as OpenAI's messages. Texts are made valid UTF-8.
 Result<void> save(const ChatSession& session, const std::string& path) {
   nlohmann::json list = nlohmann::json::array();
   for (const ChatMessage& message : session.messages()) {
@@ -45,9 +47,11 @@ Result<void> save(const ChatSession& session, const std::string& path) {
   return {};
 }
 
+// Replaces the conversation only when the whole file is a list of messages.
 Result<void> load(ChatSession& session, const std::string& path) {
   std::ifstream stream(path);
   if (!stream) return fail::not_found("File '{}' cannot be opened.", path);
+  // Without exceptions; what is no JSON is "discarded", which is no array.
   const auto json = nlohmann::json::parse(stream, nullptr, false);
   std::vector<ChatMessage> messages;
   for (const auto& item : json) {
@@ -87,6 +91,7 @@ bool run_slash(ChatSession& session, const std::string& line) {
   return true;
 }
 
+// Streams the answer to stdout. An error is shown and ends the answer, not the conversation.
 void answer(ChatSession& session, const std::string& line, const GenerateOptions& options) {
   const InterruptGuard interrupt;
   const auto reply = session.answer(line, options, [&](std::string_view piece) {
@@ -108,6 +113,7 @@ void answer(ChatSession& session, const std::string& line, const GenerateOptions
   }
 }
 
+// Keys are kept unrotated, so that old turns can be dropped without computing the rest anew.
 Result<void> chat(ChatFlags& flags) {
   QUERN_TRY(flags.sampler.apply_to(flags.generate, false));
   flags.engine.is_evictable = true;
@@ -140,13 +146,13 @@ Result<void> chat(ChatFlags& flags) {
 
 }  // namespace
 
-void set_up_chat(CLI::App& command, Action& action) {
+void set_up_chat(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ChatFlags>();
   flags->engine.add_to(command);
   command.add_option("--system", flags->system, "System message");
   command.add_option("--max-tokens", flags->generate.max_tokens, "Most tokens of an answer")
-      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
-      ->capture_default_str();
+      .range(-1, int64_t{1} << 40)
+      .show_default();
   flags->sampler.add_to(command);
   command.footer("Example:\n  quern chat model.gguf --system 'Answer briefly.'");
   action = [flags] { return chat(*flags); };

@@ -32,17 +32,15 @@ Result<void> check(CheckFlags& flags) {
 
 }  // namespace
 
-void set_up_check(CLI::App& command, Action& action) {
+void set_up_check(OptionSet& command, Action& action) {
   auto flags = std::make_shared<CheckFlags>();
-  command.add_option("RECEIPT", flags->receipt, "File that 'quern run --receipt' wrote")
-      ->required();
+  command.add_option("RECEIPT", flags->receipt, "File that 'quern run --receipt' wrote").required();
   command.add_option("--model", flags->options.model, "Where the model is, if not where it was");
-  command.add_option("--device", flags->options.device, "Backend that runs it")
-      ->capture_default_str();
+  command.add_option("--device", flags->options.device, "Backend that runs it").show_default();
   command
       .add_option("--threads", flags->options.device_options.num_threads,
                   "Threads; 0 takes what the machine offers")
-      ->check(CLI::Range(0, 4096));
+      .range(0, 4096);
   command.add_option("--isa", flags->options.device_options.isa,
                      "Cap on the instruction set, as in 'quern run'");
   command.footer("Example:\n  quern check once.json --device reference");

@@ -7,23 +7,24 @@
 
 namespace quern::cli {
 
-void set_up_chat(CLI::App& command, Action& action);
-void set_up_run(CLI::App& command, Action& action);
-void set_up_logits(CLI::App& command, Action& action);
-void set_up_tokenize(CLI::App& command, Action& action);
-void set_up_detokenize(CLI::App& command, Action& action);
-void set_up_inspect(CLI::App& command, Action& action);
-void set_up_perplexity(CLI::App& command, Action& action);
-void set_up_bench(CLI::App& command, Action& action);
-void set_up_devices(CLI::App& command, Action& action);
-void set_up_ops(CLI::App& command, Action& action);
-void set_up_exec(CLI::App& command, Action& action);
-void set_up_check(CLI::App& command, Action& action);
-void set_up_verify(CLI::App& command, Action& action);
-void set_up_graph(CLI::App& command, Action& action);
-void set_up_quantize(CLI::App& command, Action& action);
-void set_up_convert(CLI::App& command, Action& action);
-void set_up_synth(CLI::App& command, Action& action);
+// Each in the file of its name; what it does is in the help text of `quern COMMAND --help`.
+void set_up_chat(OptionSet& command, Action& action);
+void set_up_run(OptionSet& command, Action& action);
+void set_up_logits(OptionSet& command, Action& action);
+void set_up_tokenize(OptionSet& command, Action& action);
+void set_up_detokenize(OptionSet& command, Action& action);
+void set_up_inspect(OptionSet& command, Action& action);
+void set_up_perplexity(OptionSet& command, Action& action);
+void set_up_bench(OptionSet& command, Action& action);
+void set_up_devices(OptionSet& command, Action& action);
+void set_up_ops(OptionSet& command, Action& action);
+void set_up_exec(OptionSet& command, Action& action);
+void set_up_check(OptionSet& command, Action& action);
+void set_up_verify(OptionSet& command, Action& action);
+void set_up_graph(OptionSet& command, Action& action);
+void set_up_quantize(OptionSet& command, Action& action);
+void set_up_convert(OptionSet& command, Action& action);
+void set_up_synth(OptionSet& command, Action& action);
 
 // All of them, in the order of the help text.
 std::span<const Command> commands();

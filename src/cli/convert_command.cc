@@ -13,6 +13,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command; a split size of 0 is one file.
 struct ConvertFlags {
   std::string input;
   std::string output;
@@ -21,6 +22,7 @@ struct ConvertFlags {
   std::string order = "little";
 };
 
+// Prints the files that were written, one a line, then a sum.
 Result<void> convert(const ConvertFlags& flags) {
   constexpr auto kLargest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (flags.split_size > kLargest) {
@@ -45,17 +47,18 @@ Result<void> convert(const ConvertFlags& flags) {
 
 }  // namespace
 
-void set_up_convert(CLI::App& command, Action& action) {
+void set_up_convert(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ConvertFlags>();
-  command.add_option("IN", flags->input, "GGUF file; of a split model, the first part")->required();
-  command.add_option("OUT", flags->output, "File to write; parts are named after it")->required();
-  auto* split = command.add_option("--split-size", flags->split_size,
-                                   "The most weights of one file, as 500M or 2G (powers of 1,024)");
-  split->transform(CLI::AsSizeValue(false))->check(CLI::PositiveNumber);
-  command.add_flag("--merge", flags->is_merge, "One file, the default")->excludes(split);
+  command.add_option("IN", flags->input, "GGUF file; of a split model, the first part").required();
+  command.add_option("OUT", flags->output, "File to write; parts are named after it").required();
+  Option split =
+      command.add_option("--split-size", flags->split_size,
+                         "The most weights of one file, as 500M or 2G (powers of 1,024)");
+  split.size_with_unit();
+  command.add_flag("--merge", flags->is_merge, "One file, the default").excludes(split);
   command.add_option("--endian", flags->order, "Byte order: little or big")
-      ->check(CLI::IsMember({"little", "big"}))
-      ->capture_default_str();
+      .one_of({"little", "big"})
+      .show_default();
   command.footer(
       "Examples:\n  quern convert model.gguf part.gguf --split-size 2G\n"
       "  quern convert part-00001-of-00003.gguf model.gguf --merge\n"

@@ -10,6 +10,7 @@
 namespace quern::cli {
 namespace {
 
+// A device that cannot be opened is listed with the reason.
 nlohmann::ordered_json device_json(const Backend& backend, const DeviceDescription& description) {
   nlohmann::ordered_json json = {{"backend", backend.name()},
                                  {"device", description.name},
@@ -56,6 +57,7 @@ Result<void> devices(bool is_json) {
   return {};
 }
 
+// One line an operation: id, how the backend serves it, the first line of its documentation.
 Result<void> ops(const std::string& backend_name, bool is_json) {
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(backend_name));
@@ -79,16 +81,16 @@ Result<void> ops(const std::string& backend_name, bool is_json) {
 
 }  // namespace
 
-void set_up_devices(CLI::App& command, Action& action) {
+void set_up_devices(OptionSet& command, Action& action) {
   auto is_json = std::make_shared<bool>(false);
   command.add_flag("--json", *is_json, "List as JSON");
   action = [is_json] { return devices(*is_json); };
 }
 
-void set_up_ops(CLI::App& command, Action& action) {
+void set_up_ops(OptionSet& command, Action& action) {
   auto is_json = std::make_shared<bool>(false);
   auto backend = std::make_shared<std::string>("cpu");
-  command.add_option("--backend", *backend, "Backend to ask")->capture_default_str();
+  command.add_option("--backend", *backend, "Backend to ask").show_default();
   command.add_flag("--json", *is_json, "List as JSON");
   action = [is_json, backend] { return ops(*backend, *is_json); };
 }

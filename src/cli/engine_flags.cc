@@ -9,34 +9,32 @@
 
 namespace quern::cli {
 
-void EngineFlags::add_to(CLI::App& command, bool has_context_option) {
-  command.add_option("MODEL", model, "GGUF file")->required();
+void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
+  command.add_option("MODEL", model, "GGUF file").required();
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--threads", threads, "Threads; 0 takes what the machine offers")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+      .range(0, 4096)
+      .show_default();
   command.add_option("--isa", isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
   command
       .add_option("--numerics", numerics, "strict: the same bits everywhere; deterministic; fast")
-      ->check(CLI::IsMember({"strict", "deterministic", "fast"}))
-      ->capture_default_str();
+      .one_of({"strict", "deterministic", "fast"})
+      .show_default();
   command
       .add_option("--activations", activations,
                   "Activations in products with quantised weights; auto: int16 below 1e9 "
                   "parameters, int8 from there up")
-      ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
-      ->capture_default_str();
-  command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+      .one_of({"auto", "int8", "int16", "f32"})
+      .show_default();
+  command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable").repeatable();
   command.add_flag("!--no-parity-gate", has_parity_gate,
                    "Serve the model without comparing one token with the reference first");
   add_context_options(command, has_context_option);
 }
 
+// The last '=' separates the scale, since paths may hold one.
 Result<std::vector<AdapterFile>> EngineFlags::adapter_files() const {
   std::vector<AdapterFile> files;
   for (const std::string& text : adapters) {
@@ -55,39 +53,42 @@ Result<std::vector<AdapterFile>> EngineFlags::adapter_files() const {
   return files;
 }
 
-void EngineFlags::add_context_options(CLI::App& command, bool has_context_option) {
-  const auto types = CLI::IsMember({"f32", "f16", "bf16", "q8_0", "q4_0"});
+// A group of its own in the help text: how long, how stored, how rotated.
+void EngineFlags::add_context_options(OptionSet& command, bool has_context_option) {
+  static constexpr std::initializer_list<const char*> kTypes = {"f32", "f16", "bf16", "q8_0",
+                                                                "q4_0"};
   if (has_context_option) {
     command
         .add_option("--context", context,
                     "Most tokens of a sequence; 0: what the model was trained for")
-        ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
-        ->group("Context");
+        .range(0, int64_t{1} << 31)
+        .group("Context");
   }
   command.add_option("--cache-type-k", key_type, "Type of cached keys")
-      ->check(types)
-      ->capture_default_str()
-      ->group("Context");
+      .one_of(kTypes)
+      .show_default()
+      .group("Context");
   command.add_option("--cache-type-v", value_type, "Type of cached values")
-      ->check(types)
-      ->capture_default_str()
-      ->group("Context");
+      .one_of(kTypes)
+      .show_default()
+      .group("Context");
   command.add_option("--rope-freq-base", rope_base, "Base of the rotary frequencies")
-      ->check(CLI::PositiveNumber)
-      ->group("Context");
+      .positive()
+      .group("Context");
   command.add_option("--rope-scaling", rope_scaling, "Scaling of rotary positions")
-      ->check(CLI::IsMember({"none", "linear", "yarn"}))
-      ->group("Context");
+      .one_of({"none", "linear", "yarn"})
+      .group("Context");
   command.add_option("--rope-factor", rope_factor, "Factor of the scaling")
-      ->check(CLI::PositiveNumber)
-      ->group("Context");
+      .positive()
+      .group("Context");
   command
       .add_option("--rope-original-context", rope_original_context,
                   "Context before the scaling, for yarn")
-      ->check(CLI::PositiveNumber)
-      ->group("Context");
+      .positive()
+      .group("Context");
 }
 
+// As if the file said so: the model's own checks apply to them.
 std::vector<MetadataOverride> EngineFlags::overrides() const {
   std::vector<MetadataOverride> list;
   if (rope_base) list.push_back({"rope.freq_base", MetadataValue::number(*rope_base)});
@@ -121,6 +122,7 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   options.device = device;
   options.device_options.num_threads = threads;
   options.device_options.isa = isa;
+  // The words were checked when the command line was read.
   options.compile.numerics = *find_numerics(numerics);
   options.model = model_options();
   options.context_length = context;

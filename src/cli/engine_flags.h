@@ -1,16 +1,18 @@
 // The options of every command that runs a model.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "generate/engine.h"
 
 namespace quern::cli {
 
+// As given on the command line, checked only as far as the words allow; open() checks the rest. One
+// thread only.
 struct EngineFlags {
   std::string model;
   std::string device = "cpu";
@@ -32,16 +34,19 @@ struct EngineFlags {
   // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their
   // own, the options of the context.
   // A command whose --context means something else leaves it out.
-  void add_to(CLI::App& command, bool has_context_option = true);
-  // Loads the model with a progress bar on stderr where that is a terminal.
+  void add_to(OptionSet& command, bool has_context_option = true);
+  // Loads the model with a progress bar on stderr where that is a terminal and not `is_quiet`.
+  // Errors: of --lora and of Engine::open().
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;
   // The model's files alone, without a device.
   Result<ModelFiles> open_files() const;
 
  private:
   ModelOptions model_options() const;
-  void add_context_options(CLI::App& command, bool has_context_option);
+  void add_context_options(OptionSet& command, bool has_context_option);
+  // The --rope-* options as keys of the model file.
   std::vector<MetadataOverride> overrides() const;
+  // FILE or FILE=SCALE. Errors: kInvalidArgument for a scale that is no number.
   Result<std::vector<AdapterFile>> adapter_files() const;
 };
 

@@ -122,17 +122,16 @@ Result<void> exec(const ExecFlags& flags) {
   return {};
 }
 
-void add_list(CLI::App& command, const char* name, std::vector<std::string>& list,
+void add_list(OptionSet& command, const char* name, std::vector<std::string>& list,
               const char* help) {
-  command.add_option(name, list, help)->take_all()->expected(1)->allow_extra_args(false);
+  command.add_option(name, list, help).repeatable();
 }
 
 }  // namespace
 
-void set_up_exec(CLI::App& command, Action& action) {
+void set_up_exec(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExecFlags>();
-  command.add_option("MANIFEST", flags->manifest, "Graph in YAML; see docs/manifest.md")
-      ->required();
+  command.add_option("MANIFEST", flags->manifest, "Graph in YAML; see docs/manifest.md").required();
   add_list(command, "--input", flags->inputs,
            "NAME=FILE: an input from .npy, or from the tensor NAME of .safetensors; repeatable");
   command.add_option("--inputs", flags->inputs_file, "Inputs by name from one .safetensors file");
@@ -144,16 +143,15 @@ void set_up_exec(CLI::App& command, Action& action) {
   add_list(command, "--set", flags->variables,
            "NAME=VALUE: another value of a variable; repeatable");
   command.add_option("--device", flags->device, "Backend that runs the graph; see 'quern devices'")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+      .range(0, 4096)
+      .show_default();
   command.add_option("--isa", flags->isa, "Cap on the instruction set, as in 'quern run'");
   command.add_option("--numerics", flags->numerics, "As in 'quern run'")
-      ->check(CLI::IsMember({"strict", "deterministic", "fast"}))
-      ->capture_default_str();
-  command.add_option("--stream", flags->stream, "Step counter of random operations")
-      ->capture_default_str();
+      .one_of({"strict", "deterministic", "fast"})
+      .show_default();
+  command.add_option("--stream", flags->stream, "Step counter of random operations").show_default();
   command.add_flag("--quiet", flags->is_quiet, "Do not describe the outputs");
   command.footer(
       "Examples:\n"

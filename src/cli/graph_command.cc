@@ -10,12 +10,14 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct GraphFlags {
   std::string file;
   std::string activations = "auto";
   bool is_yaml = false;
 };
 
+// A comment line with the facts, then the text form, which parse_graph() takes.
 Result<void> print(const GraphFlags& flags, const Graph& graph, const std::string& name,
                    const std::string& facts) {
   std::string text = print_graph(graph);
@@ -43,12 +45,12 @@ Result<void> graph(const GraphFlags& flags) {
 
 }  // namespace
 
-void set_up_graph(CLI::App& command, Action& action) {
+void set_up_graph(OptionSet& command, Action& action) {
   auto flags = std::make_shared<GraphFlags>();
-  command.add_option("FILE", flags->file, "GGUF model, or manifest (.yaml)")->required();
+  command.add_option("FILE", flags->file, "GGUF model, or manifest (.yaml)").required();
   command.add_option("--activations", flags->activations, "As in 'quern run'")
-      ->check(CLI::IsMember({"auto", "int8", "int16", "f32"}))
-      ->capture_default_str();
+      .one_of({"auto", "int8", "int16", "f32"})
+      .show_default();
   command.add_flag("--yaml", flags->is_yaml, "As a manifest that 'quern exec' runs");
   action = [flags] { return graph(*flags); };
 }

@@ -10,6 +10,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct InspectFlags {
   std::string file;
   bool is_json = false;
@@ -23,10 +24,12 @@ std::string shortened(std::string text) {
   constexpr size_t kLimit = 80;
   if (text.size() <= kLimit) return text;
   size_t cut = kLimit;
+  // Not inside a character of several bytes.
   while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
   return text.substr(0, cut) + "...";
 }
 
+// For people: counts, then a line for each key and each tensor.
 void print_text(const GgufFile& file) {
   int64_t parameters = 0;
   int64_t bytes = 0;
@@ -48,6 +51,7 @@ void print_text(const GgufFile& file) {
   }
 }
 
+// For programs: everything, arrays in full.
 void print_json(const GgufFile& file) {
   nlohmann::ordered_json json;
   json["version"] = file.version();
@@ -69,9 +73,9 @@ void print_json(const GgufFile& file) {
 
 }  // namespace
 
-void set_up_inspect(CLI::App& command, Action& action) {
+void set_up_inspect(OptionSet& command, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
-  command.add_option("FILE", flags->file, "GGUF file")->required();
+  command.add_option("FILE", flags->file, "GGUF file").required();
   command.add_flag("--json", flags->is_json, "Everything as JSON");
   command.footer("Example:\n  quern inspect model.gguf");
   action = [flags]() -> Result<void> {

@@ -10,6 +10,7 @@ volatile std::sig_atomic_t g_interrupted = 0;
 
 extern "C" void on_interrupt(int signal) {
   g_interrupted = 1;
+  // A second Ctrl-C ends the program, should the first be stuck.
   std::signal(signal, SIG_DFL);
 }
 

@@ -23,12 +23,14 @@ LineEditor::~LineEditor() {
   if (is_terminal_) write_history(history_file_.c_str());
 }
 
+// One line; nothing at the end of input. A pipe gets no prompt.
 std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
   std::string line;
   if (!is_terminal_) {
     if (!std::getline(std::cin, line)) return std::nullopt;
     return line;
   }
+  // libedit allocates the line with malloc.
   const std::unique_ptr<char, decltype(&std::free)> text(readline(prompt.c_str()), &std::free);
   if (text == nullptr) return std::nullopt;
   if (*text != '\0') add_history(text.get());

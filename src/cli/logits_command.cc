@@ -10,6 +10,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct LogitsFlags {
   EngineFlags engine;
   std::string prompt;
@@ -18,6 +19,7 @@ struct LogitsFlags {
   int64_t chunk = 0;
 };
 
+// All rows at once in memory: for comparisons with other engines, on short prompts.
 Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
   std::vector<int32_t> ids;
@@ -38,20 +40,19 @@ Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
 
 }  // namespace
 
-void set_up_logits(CLI::App& command, Action& action) {
+void set_up_logits(OptionSet& command, Action& action) {
   auto flags = std::make_shared<LogitsFlags>();
   flags->engine.add_to(command);
-  auto* input = command.add_option_group("input", "What to feed");
-  CLI::Option* prompt =
-      input->add_option("--prompt", flags->prompt, "Text, with the model's begin token");
-  input->add_option("--tokens", flags->tokens, "Token ids: 1,2,3");
-  input->require_option(1);
-  command.add_option("--output", flags->output, "File for f32 [tokens, vocabulary]")->required();
+  OptionSet input = command.add_choice("input", "What to feed");
+  const Option prompt =
+      input.add_option("--prompt", flags->prompt, "Text, with the model's begin token");
+  input.add_option("--tokens", flags->tokens, "Token ids: 1,2,3");
+  command.add_option("--output", flags->output, "File for f32 [tokens, vocabulary]").required();
   command.add_option("--chunk", flags->chunk, "Tokens fed at a time; 0: all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      .non_negative()
+      .show_default();
   command.footer("Example:\n  quern logits model.gguf --tokens 1,15,27 --output logits.npy");
-  action = [flags, prompt] { return logits(*flags, prompt->count() > 0); };
+  action = [flags, prompt] { return logits(*flags, prompt.is_given()); };
 }
 
 }  // namespace quern::cli

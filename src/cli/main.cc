@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <deque>
+#include <vector>
 
 #include "cli/commands.h"
 
@@ -17,23 +17,18 @@ int report(const quern::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Quern runs tensor programs and language models: the same bits on every device.",
-               "quern"};
-  app.require_subcommand(1);
-  app.set_version_flag("--version", "quern " QUERN_VERSION);
-  app.footer("'quern COMMAND --help' shows a command's options and examples.");
-  std::deque<quern::cli::Action> actions;
-  for (const quern::cli::Command& command : quern::cli::commands()) {
-    CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    command.set_up(*sub, actions.emplace_back());
+  const auto commands = quern::cli::commands();
+  quern::cli::Program program(
+      "quern", "Quern runs tensor programs and language models: the same bits on every device.",
+      "quern " QUERN_VERSION, "'quern COMMAND --help' shows a command's options and examples.");
+  std::vector<quern::cli::Action> actions(commands.size());
+  for (size_t i = 0; i < commands.size(); ++i) {
+    quern::cli::OptionSet options = program.add_command(commands[i].name, commands[i].summary);
+    commands[i].set_up(options, actions[i]);
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  for (size_t i = 0; i < actions.size(); ++i) {
-    if (!app.got_subcommand(quern::cli::commands()[i].name)) continue;
+  if (const auto exit_code = program.parse(argc, argv)) return *exit_code;
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (!program.is_chosen(commands[i].name)) continue;
     const auto result = actions[i]();
     return result ? 0 : report(result.error());
   }

@@ -6,6 +6,7 @@
 namespace quern::cli {
 namespace {
 
+// Element i, which exists and has the value's type: the look-ups cannot fail.
 nlohmann::ordered_json element(const MetadataValue& value, int64_t i) {
   switch (value.type()) {
     case MetadataType::kString:

@@ -8,7 +8,9 @@
 
 namespace quern::cli {
 
-// Arrays longer than `limit` show their first elements and their length.
+// Numbers, texts and truth values as such; arrays longer than `limit` as their first elements and a
+// text that tells their length. Unsigned numbers past 2^63 become floats. Texts are passed as they
+// are, valid UTF-8 or not: the writer decides.
 nlohmann::ordered_json metadata_to_json(const MetadataValue& value, int64_t limit);
 
 }  // namespace quern::cli

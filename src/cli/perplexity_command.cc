@@ -14,6 +14,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct PerplexityFlags {
   EngineFlags engine;
   std::string file;
@@ -21,6 +22,7 @@ struct PerplexityFlags {
   bool is_json = false;
 };
 
+// The text is read before the model: a wrong path shows at once.
 Result<void> perplexity(const PerplexityFlags& flags) {
   std::ifstream stream(flags.file, std::ios::binary);
   if (!stream) return fail::not_found("File '{}' cannot be opened.", flags.file);
@@ -51,11 +53,11 @@ Result<void> perplexity(const PerplexityFlags& flags) {
 
 }  // namespace
 
-void set_up_perplexity(CLI::App& command, Action& action) {
+void set_up_perplexity(OptionSet& command, Action& action) {
   auto flags = std::make_shared<PerplexityFlags>();
   flags->engine.add_to(command, false);
-  command.add_option("--file", flags->file, "Text to predict")->required();
-  command.add_option("--context", flags->context, "Tokens of a chunk")->capture_default_str();
+  command.add_option("--file", flags->file, "Text to predict").required();
+  command.add_option("--context", flags->context, "Tokens of a chunk").show_default();
   command.add_flag("--json", flags->is_json, "Result as JSON");
   command.footer("Example:\n  quern perplexity model.gguf --file text.txt --context 512");
   action = [flags] { return perplexity(*flags); };

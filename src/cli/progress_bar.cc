@@ -19,6 +19,7 @@ ProgressBar::ProgressBar(std::string label, bool is_quiet)
 void ProgressBar::update(int64_t done, int64_t total) {
   if (!is_enabled_ || total <= 0) return;
   const auto now = std::chrono::steady_clock::now();
+  // Short work needs no bar, and redrawing more than 20 times a second is only flicker.
   if (now - start_ < std::chrono::milliseconds(300)) return;
   if (is_drawn_ && now - last_ < std::chrono::milliseconds(50)) return;
   last_ = now;
@@ -34,6 +35,7 @@ void ProgressBar::update(int64_t done, int64_t total) {
 
 void ProgressBar::finish() {
   if (!is_drawn_) return;
+  // To the start of the line, and clear to its end.
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
   is_drawn_ = false;

@@ -10,7 +10,9 @@ namespace quern::cli {
 // Draws only where stderr is a terminal, and only after 300 ms. One thread only.
 class ProgressBar {
  public:
+  // `label` stands before the bar. A quiet bar draws nothing.
   explicit ProgressBar(std::string label, bool is_quiet = false);
+  // Draws at most 20 times a second; `done` beyond `total` counts as all.
   void update(int64_t done, int64_t total);
   // Removes the bar.
   void finish();

@@ -13,6 +13,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct QuantizeFlags {
   std::string input;
   std::string output;
@@ -21,6 +22,7 @@ struct QuantizeFlags {
   bool is_json = false;
 };
 
+// "PATTERN=TYPE"; the last '=' separates, since patterns may hold one.
 Result<KeepRule> parse_rule(const std::string& text) {
   const size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0) {
@@ -39,6 +41,7 @@ double mebibytes(int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
+// A line for each tensor with its error, a sum for each format, and the size of the whole.
 void print_text(const QuantizeReport& report, const std::string& output) {
   fmt::print("{:<40} {:<18} {:<7} {:<7} {:>10} {:>12} {:>9}\n", "tensor", "shape", "from", "to",
              "MiB", "rmse", "relative");
@@ -107,6 +110,7 @@ Result<void> quantize(QuantizeFlags& flags) {
   return {};
 }
 
+// For the help text.
 std::string type_names() {
   std::string names;
   for (const QuantMixture& mixture : quant_mixtures()) {
@@ -117,22 +121,22 @@ std::string type_names() {
 
 }  // namespace
 
-void set_up_quantize(CLI::App& command, Action& action) {
+void set_up_quantize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<QuantizeFlags>();
-  command.add_option("IN", flags->input, "GGUF file; of a split model, the first part")->required();
-  command.add_option("OUT", flags->output, "File to write")->required();
+  command.add_option("IN", flags->input, "GGUF file; of a split model, the first part").required();
+  command.add_option("OUT", flags->output, "File to write").required();
   command.add_option("--type", flags->options.type, "A format or a mixture: " + type_names())
-      ->required();
+      .required();
   command
       .add_option("--keep", flags->keep,
                   "PATTERN=FORMAT: the format of matrices whose name matches; * and ? are "
                   "wildcards, text without them matches anywhere. The first that matches decides")
-      ->allow_extra_args(false);
+      .repeatable();
   command.add_flag("--pure", flags->options.is_pure,
                    "The base format for every matrix, the head too");
   command.add_option("--threads", flags->options.num_threads, "Threads; 0: all CPUs")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str();
+      .range(0, 1024)
+      .show_default();
   command.add_flag("--json", flags->is_json, "Report as JSON");
   command.footer(
       "Examples:\n  quern quantize model-f16.gguf model-q4.gguf --type Q4_K_M\n"

@@ -23,6 +23,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct RunFlags {
   EngineFlags engine;
   std::string prompt;
@@ -61,6 +62,7 @@ std::string read_prompt(const RunFlags& flags, bool has_prompt) {
   return text;
 }
 
+// The prompt as tokens, through the chat template where that is asked for; at least one token.
 Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags& flags,
                                            const std::string& prompt) {
   const Tokenizer& tokenizer = engine.tokenizer();
@@ -87,10 +89,12 @@ Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags&
   return ids;
 }
 
+// 0 for a time too short to measure.
 double per_second(double count, double seconds) {
   return seconds > 0 ? count / seconds : 0;
 }
 
+// The first token comes out of the prefill, so decode counts from the second.
 void print_timings(const Engine& engine, const RunFlags& flags, int64_t num_prefilled,
                    const Generation& result) {
   const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
@@ -115,6 +119,7 @@ nlohmann::json logprob_json(const Tokenizer& tokenizer, const TokenLogprob& entr
           {"logprob", std::isfinite(entry.logprob) ? nlohmann::json(entry.logprob) : nullptr}};
 }
 
+// [{"token", "text", "bytes", "logprob", "top": [...]}, ...], one for each token.
 nlohmann::json logprobs_json(const Tokenizer& tokenizer, const Generation& result) {
   nlohmann::json list = nlohmann::json::array();
   for (const LogprobReport& report : result.logprobs) {
@@ -185,6 +190,7 @@ Result<void> save_receipt(const Engine& engine, const RunFlags& flags,
   return write_receipt(flags.receipt, receipt);
 }
 
+// What can be wrong without a model is checked before it is loaded.
 Result<void> run(RunFlags& flags, bool has_prompt) {
   const std::string prompt = read_prompt(flags, has_prompt);
   QUERN_TRY(flags.sampler.apply_to(flags.generate, flags.is_quiet));
@@ -236,24 +242,22 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
 
 }  // namespace
 
-void set_up_run(CLI::App& command, Action& action) {
+void set_up_run(OptionSet& command, Action& action) {
   auto flags = std::make_shared<RunFlags>();
   flags->engine.add_to(command);
-  CLI::Option* prompt = command.add_option(
+  const Option prompt = command.add_option(
       "PROMPT", flags->prompt, "Text to continue or answer; standard input when it is a pipe");
   command.add_flag("--chat", flags->is_chat, "Apply the model's chat template to the prompt");
   command.add_option("--system", flags->system, "System message for --chat");
   command
       .add_option("--max-tokens", flags->generate.max_tokens,
                   "Most tokens to write; -1 writes until the model ends")
-      ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
-      ->capture_default_str();
+      .range(-1, int64_t{1} << 40)
+      .show_default();
   flags->sampler.add_to(command);
   flags->sampler.add_logprobs_to(command);
   command.add_option("--stop", flags->generate.stops, "Text that ends the answer; repeatable")
-      ->take_all()
-      ->expected(1)
-      ->allow_extra_args(false);
+      .repeatable();
   command.add_option("--prompt-cache", flags->prompt_cache,
                      "File of the computed prompt and answer: read where the prompt begins alike, "
                      "then written");
@@ -271,7 +275,7 @@ void set_up_run(CLI::App& command, Action& action) {
       "  quern run model.gguf \"$(cat book.txt)\" --prompt-cache book.kv\n"
       "  quern run model.gguf 'Once' --max-tokens 64 --receipt once.json && quern check once.json\n"
       "  cat question.txt | quern run model.gguf --chat --json");
-  action = [flags, prompt] { return run(*flags, prompt->count() > 0); };
+  action = [flags, prompt] { return run(*flags, prompt.is_given()); };
 }
 
 }  // namespace quern::cli

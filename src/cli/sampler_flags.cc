@@ -12,15 +12,17 @@
 namespace quern::cli {
 namespace {
 
-void add_list(CLI::App& command, const std::string& name, std::vector<std::string>& values,
+// An option that may be given more than once.
+void add_list(OptionSet& command, const std::string& name, std::vector<std::string>& values,
               const std::string& help) {
-  command.add_option(name, values, help)->take_all()->expected(1)->allow_extra_args(false);
+  command.add_option(name, values, help).repeatable();
 }
 
 std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
+// A GBNF file. Errors name it.
 Result<Grammar> read_grammar(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
   auto grammar = Grammar::parse(text_of(*file));
@@ -28,6 +30,7 @@ Result<Grammar> read_grammar(const std::string& path) {
   return grammar;
 }
 
+// A JSON schema as a grammar. What it cannot enforce is said on stderr. Errors name the file.
 Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
   QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
   const auto schema = grammar_from_json_schema(text_of(*file));
@@ -40,119 +43,119 @@ Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
 
 }  // namespace
 
-void SamplerFlags::add_to(CLI::App& command) {
+// In the order of the help text: what most people change first.
+void SamplerFlags::add_to(OptionSet& command) {
   command.add_option("--temp", options.temperature, "Temperature; 0 takes the best token")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--seed", seed, "Seed of the sampler; a fresh one if absent");
   command
       .add_option("--samplers", order,
                   "Stages in their order, separated by ';'; those left out do nothing")
-      ->capture_default_str();
+      .show_default();
   add_filter_flags(command);
   add_temperature_flags(command);
   add_repetition_flags(command);
   add_constraint_flags(command);
 }
 
-void SamplerFlags::add_filter_flags(CLI::App& command) {
-  command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off")
-      ->capture_default_str();
+void SamplerFlags::add_filter_flags(OptionSet& command) {
+  command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off").show_default();
   command
       .add_option("--top-p", options.top_p, "Keep the best tokens up to this probability; 1: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--min-p", options.min_p,
                   "Drop tokens below this share of the best one's probability; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--typical-p", options.typical_p,
                   "Keep tokens of typical surprise up to this probability; 1: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--top-n-sigma", options.top_n_sigma,
                   "Keep logits within n standard deviations of the best; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--xtc-probability", options.xtc.probability,
                   "How often the most expected tokens are left out; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--xtc-threshold", options.xtc.threshold,
                   "Probability from which a token counts as expected")
-      ->capture_default_str();
+      .show_default();
 }
 
-void SamplerFlags::add_temperature_flags(CLI::App& command) {
+void SamplerFlags::add_temperature_flags(OptionSet& command) {
   command
       .add_option("--dynatemp-range", options.dynamic_temperature.range,
                   "Moves the temperature by up to this with the entropy; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--dynatemp-exponent", options.dynamic_temperature.exponent,
                   "Exponent on the entropy's share")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--mirostat", options.mirostat.version,
                   "2: Mirostat 2 in place of all filters; 0: off")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--mirostat-tau", options.mirostat.tau, "Surprise aimed at, in bits")
-      ->capture_default_str();
-  command.add_option("--mirostat-eta", options.mirostat.eta, "Learning rate")
-      ->capture_default_str();
+      .show_default();
+  command.add_option("--mirostat-eta", options.mirostat.eta, "Learning rate").show_default();
 }
 
-void SamplerFlags::add_repetition_flags(CLI::App& command) {
+void SamplerFlags::add_repetition_flags(OptionSet& command) {
   command
       .add_option("--repeat-penalty", options.penalties.repeat,
                   "Divides the logits of tokens seen; 1: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--frequency-penalty", options.penalties.frequency,
                   "Subtracted for each time that a token was seen; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--presence-penalty", options.penalties.presence,
                   "Subtracted once for tokens seen; 0: off")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--repeat-window", options.penalties.window,
                   "Last tokens that the penalties look at; -1: all")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--dry-multiplier", options.dry.multiplier,
                   "Penalty on tokens that continue a repetition; 0: off")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--dry-base", options.dry.base, "Growth of the penalty per repeated token")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--dry-allowed-length", options.dry.allowed_length,
                   "Repeated tokens that cost nothing")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--dry-range", options.dry.range, "Last tokens that are searched; -1: all")
-      ->capture_default_str();
+      .show_default();
   add_list(command, "--dry-breaker", breakers,
            "Text that no repetition spans; repeatable, in place of line break, ':', '\"', '*'");
 }
 
-void SamplerFlags::add_constraint_flags(CLI::App& command) {
+void SamplerFlags::add_constraint_flags(OptionSet& command) {
   add_list(command, "--logit-bias", biases,
            "ID+BIAS or ID-BIAS is added to the token's logit, ID-inf forbids it; repeatable");
-  CLI::Option* grammar =
+  const Option grammar =
       command.add_option("--grammar", grammar_path, "GBNF file that the text must match");
   command.add_option("--json-schema", schema_path, "JSON schema file that the text must fit")
-      ->excludes(grammar);
+      .excludes(grammar);
 }
 
-void SamplerFlags::add_logprobs_to(CLI::App& command) {
+void SamplerFlags::add_logprobs_to(OptionSet& command) {
   command
       .add_option("--logprobs", options.num_logprobs,
                   "With --json: log-probabilities of each token and of the N best")
-      ->check(CLI::Range(0, 1000));
+      .range(0, 1000);
 }
 
 Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) const {
   SamplerOptions& sampler = generate.sampler;
   sampler = options;
+  // 32 fresh bits; the seed is printed, so that a text can be made again.
   sampler.seed = seed ? *seed : std::random_device{}();
   QUERN_ASSIGN_OR_RETURN(sampler.order, parse_sampler_order(order));
   for (const std::string& text : biases) {
@@ -177,6 +180,7 @@ Result<void> SamplerFlags::resolve_tokens(const Tokenizer& tokenizer,
                            tokenizer.vocab_size());
     }
   }
+  // A walk over the whole vocabulary, only where DRY is on.
   if (sampler.dry.multiplier > 0) sampler.dry_breakers = dry_breaker_tokens(tokenizer, breakers);
   return {};
 }

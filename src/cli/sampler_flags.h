@@ -1,16 +1,17 @@
 // The options of every command that samples: how tokens are chosen and what text is allowed.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/options.h"
 #include "generate/generate.h"
 
 namespace quern::cli {
 
+// As given on the command line; apply_to() checks them. One thread only.
 struct SamplerFlags {
   SamplerOptions options;
   std::optional<uint64_t> seed;
@@ -22,9 +23,9 @@ struct SamplerFlags {
 
   // Adds --temp, --seed, --samplers, the flags of all stages, --logit-bias, --grammar and
   // --json-schema.
-  void add_to(CLI::App& command);
+  void add_to(OptionSet& command);
   // Adds --logprobs; for commands that can print them.
-  void add_logprobs_to(CLI::App& command);
+  void add_logprobs_to(OptionSet& command);
 
   // Sampler and grammar of `generate`; without a seed, a fresh one. Called before the model is
   // loaded, so that mistakes show at once.
@@ -34,10 +35,10 @@ struct SamplerFlags {
   Result<void> resolve_tokens(const Tokenizer& tokenizer, SamplerOptions& sampler) const;
 
  private:
-  void add_repetition_flags(CLI::App& command);
-  void add_filter_flags(CLI::App& command);
-  void add_temperature_flags(CLI::App& command);
-  void add_constraint_flags(CLI::App& command);
+  void add_repetition_flags(OptionSet& command);
+  void add_filter_flags(OptionSet& command);
+  void add_temperature_flags(OptionSet& command);
+  void add_constraint_flags(OptionSet& command);
 };
 
 }  // namespace quern::cli

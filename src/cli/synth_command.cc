@@ -9,6 +9,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct SynthFlags {
   SynthOptions options;
   std::string type = "f32";
@@ -31,6 +32,7 @@ Result<void> synth(SynthFlags& flags) {
   return {};
 }
 
+// For the help text.
 std::string shape_names() {
   std::string names;
   for (const SynthShape& shape : synth_shapes()) {
@@ -41,14 +43,14 @@ std::string shape_names() {
 
 }  // namespace
 
-void set_up_synth(CLI::App& command, Action& action) {
+void set_up_synth(OptionSet& command, Action& action) {
   auto flags = std::make_shared<SynthFlags>();
   command.add_option("--shape", flags->options.shape, "Shape of the model: " + shape_names())
-      ->capture_default_str();
+      .show_default();
   command.add_option("--type", flags->type, "Type of the matrices: f32, f16, q4_0, q4_K, ...")
-      ->capture_default_str();
-  command.add_option("--seed", flags->options.seed, "Seed of the weights")->capture_default_str();
-  command.add_option("--output", flags->output, "File to write")->required();
+      .show_default();
+  command.add_option("--seed", flags->options.seed, "Seed of the weights").show_default();
+  command.add_option("--output", flags->output, "File to write").required();
   command.footer("Example:\n  quern synth --shape smollm2-135m --type q4_0 --output m.gguf");
   action = [flags] { return synth(*flags); };
 }

@@ -30,6 +30,7 @@ Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
 
 namespace {
 
+// Bytes as a person reads them: characters as they are, what cannot be shown as \n, \t, \xHH.
 void append_escaped(std::string_view bytes, std::string& out) {
   constexpr std::string_view kPlain = "\n\t\r\"\\";
   constexpr std::string_view kLetters = "ntr\"\\";

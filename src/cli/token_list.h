@@ -12,7 +12,8 @@
 
 namespace quern::cli {
 
-// "1,2,3" or "1 2 3". Errors name the part that is not an id.
+// Ids between commas, blanks, line breaks or brackets: "1,2,3", "1 2 3", "[1, 2]"; none for an
+// empty text. Errors: kInvalidArgument, naming the part that is not an id from 0 to 2^31 - 1.
 Result<std::vector<int32_t>> parse_token_list(std::string_view text);
 
 // A line per token: its id and, in quotes, the bytes that it stands for. Line breaks and the like

@@ -17,6 +17,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of quern tokenize.
 struct TokenizeFlags {
   std::string model;
   std::string text;
@@ -26,18 +27,21 @@ struct TokenizeFlags {
   bool parse_special = false;
 };
 
+// The options of quern detokenize.
 struct DetokenizeFlags {
   std::string model;
   std::vector<std::string> ids;
   bool keeps_special = false;
 };
 
+// The tokenizer of a model file; its weights are not touched.
 Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(path));
   QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(file->metadata()));
   return make_tokenizer(std::move(vocabulary));
 }
 
+// The bytes of a file. Errors: kNotFound with the path.
 Result<std::string> read_text_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return fail::not_found("File '{}' cannot be opened.", path);
@@ -85,25 +89,24 @@ Result<void> detokenize(const DetokenizeFlags& flags) {
 
 }  // namespace
 
-void set_up_tokenize(CLI::App& command, Action& action) {
+void set_up_tokenize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<TokenizeFlags>();
-  command.add_option("MODEL", flags->model, "GGUF file")->required();
-  auto* input = command.add_option_group("input", "What to tokenize");
-  input->add_option("TEXT", flags->text, "Text");
-  CLI::Option* file = input->add_option("--file", flags->file, "File with the text");
-  input->require_option(1);
+  command.add_option("MODEL", flags->model, "GGUF file").required();
+  OptionSet input = command.add_choice("input", "What to tokenize");
+  input.add_option("TEXT", flags->text, "Text");
+  const Option file = input.add_option("--file", flags->file, "File with the text");
   command.add_flag("--json", flags->is_json, "Ids with their text as JSON");
   command.add_flag("--no-special", flags->no_special, "Add no begin or end token");
   command.add_flag("--parse-special", flags->parse_special,
                    "Read control tokens such as <|im_end|> in the text");
   command.footer("Example:\n  quern tokenize model.gguf 'Hello, world' --json");
-  action = [flags, file] { return tokenize(*flags, file->count() > 0); };
+  action = [flags, file] { return tokenize(*flags, file.is_given()); };
 }
 
-void set_up_detokenize(CLI::App& command, Action& action) {
+void set_up_detokenize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<DetokenizeFlags>();
-  command.add_option("MODEL", flags->model, "GGUF file")->required();
-  command.add_option("IDS", flags->ids, "Token ids: 1,2,3 or 1 2 3")->required();
+  command.add_option("MODEL", flags->model, "GGUF file").required();
+  command.add_option("IDS", flags->ids, "Token ids: 1,2,3 or 1 2 3").required();
   command.add_flag("--special", flags->keeps_special, "Show control tokens by name");
   command.footer("Example:\n  quern detokenize model.gguf 19556,28,905");
   action = [flags] { return detokenize(*flags); };

@@ -72,21 +72,19 @@ Result<void> verify(const VerifyFlags& flags) {
 
 }  // namespace
 
-void set_up_verify(CLI::App& command, Action& action) {
+void set_up_verify(OptionSet& command, Action& action) {
   auto flags = std::make_shared<VerifyFlags>();
   flags->engine.add_to(command, false);
-  command.add_option("--against", flags->against, "Backend that is believed")
-      ->capture_default_str();
-  command.add_option("--against-threads", flags->against_threads, "Its threads")
-      ->check(CLI::Range(0, 4096));
+  command.add_option("--against", flags->against, "Backend that is believed").show_default();
+  command.add_option("--against-threads", flags->against_threads, "Its threads").range(0, 4096);
   command.add_option("--against-isa", flags->against_isa, "Its cap on the instruction set");
-  command.add_option("--prompt", flags->prompt, "Text whose tokens are fed")->capture_default_str();
+  command.add_option("--prompt", flags->prompt, "Text whose tokens are fed").show_default();
   command.add_option("--tokens", flags->tokens, "Token ids instead of a text: 1,2,3");
   command
       .add_option("--tolerance", flags->tolerance,
                   "Largest error of a value, as a share of its tensor's largest; default: 0 where "
                   "both devices promise the same bits, else 0.001")
-      ->check(CLI::NonNegativeNumber);
+      .non_negative();
   command.add_option("--save", flags->save_folder,
                      "Folder for the inputs of the first node that differs, to run it again");
   command.footer(

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// Tokens that both begin with.
 int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
   const size_t limit = std::min(a.size(), b.size());
   size_t length = 0;
@@ -59,7 +60,7 @@ Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids)
 Result<ChatSession> ChatSession::open(Engine& engine, ChatRenderer renderer, int64_t reserve) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
   const int64_t room = std::max<int64_t>(1, engine.context_length() / 2);
-  return ChatSession(engine, std::move(renderer), std::min(reserve, room), sequence);
+  return ChatSession(engine, std::move(renderer), std::clamp<int64_t>(reserve, 0, room), sequence);
 }
 
 void ChatSession::set_system(const std::string& text) {
@@ -79,6 +80,7 @@ Result<std::vector<int32_t>> ChatSession::encode(std::span<const ChatMessage> me
   return engine_->tokenizer().encode(text, options);
 }
 
+// A prompt with room for the answer, or the last turn alone with whatever room there is.
 Result<std::vector<int32_t>> ChatSession::fit(std::vector<ChatMessage>& messages,
                                               int64_t& num_dropped) const {
   while (true) {
@@ -98,6 +100,7 @@ Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
   // The last token of the prompt is always run: its logits are wanted.
   const auto usable = ids.first(ids.size() - 1);
   const Span span = dropped_span(cached_, usable);
+  // Where the model cannot evict, the plain prefix is kept and the rest runs again.
   if (span.count > 0 && engine_->evict(sequence_, span.start, span.count)) {
     cached_.erase(cached_.begin() + span.start, cached_.begin() + span.start + span.count);
   }
@@ -120,6 +123,7 @@ Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOpt
   GenerateOptions with_history = options;
   with_history.history.assign(ids.begin(), ids.begin() + reply.num_reused);
   auto generation = generate(*engine_, sequence_, rest, with_history, sink);
+  // After an error too, the cache holds a prefix of the prompt: remember which.
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
   cached_ = ids;
   if (generation) {

@@ -16,6 +16,7 @@ namespace quern {
 using ChatRenderer = std::function<Result<std::string>(std::span<const ChatMessage> messages,
                                                        bool adds_generation_prompt)>;
 
+// What answer() gives: the text and how the cache was used.
 struct ChatReply {
   Generation generation;
   int64_t num_reused = 0;         // tokens that were in the cache already
@@ -27,7 +28,8 @@ struct ChatReply {
 // (ModelOptions::is_evictable). One thread only.
 class ChatSession {
  public:
-  // `reserve` tokens are kept free for an answer.
+  // Takes a new sequence of `engine`, which must outlive the session. `reserve` tokens of the
+  // context are kept free for an answer, at least 0 and at most half of it.
   static Result<ChatSession> open(Engine& engine, ChatRenderer renderer, int64_t reserve);
 
   // Replaces the system message; an empty one removes it.
@@ -47,6 +49,7 @@ class ChatSession {
  private:
   ChatSession(Engine& engine, ChatRenderer renderer, int64_t reserve, int32_t sequence)
       : engine_(&engine), renderer_(std::move(renderer)), reserve_(reserve), sequence_(sequence) {}
+  // The conversation as tokens, up to where the answer begins.
   Result<std::vector<int32_t>> encode(std::span<const ChatMessage> messages) const;
   // Drops oldest turns until the prompt fits; counts them.
   Result<std::vector<int32_t>> fit(std::vector<ChatMessage>& messages, int64_t& num_dropped) const;

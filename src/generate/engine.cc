@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// [n]
 Result<Tensor> i32_tensor(const std::vector<int32_t>& values) {
   return Tensor::from<int32_t>(DType::kI32, Shape{static_cast<int64_t>(values.size())}, values);
 }
@@ -22,6 +23,7 @@ struct Batch {
   std::vector<int32_t> output_rows;
 };
 
+// Tokens take the positions behind the `length` rows that the sequence has.
 void append_feed(Batch& batch, const Feed& feed, int64_t length) {
   const size_t first = batch.tokens.size();
   for (size_t i = 0; i < feed.tokens.size(); ++i) {
@@ -35,6 +37,7 @@ void append_feed(Batch& batch, const Feed& feed, int64_t length) {
   }
 }
 
+// Tensors of the names that every model's graph has. The store is borrowed for the run.
 Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
   RunArguments arguments;
   QUERN_ASSIGN_OR_RETURN(arguments.inputs["tokens"], i32_tensor(batch.tokens));
@@ -43,6 +46,16 @@ Result<RunArguments> arguments_of(const Batch& batch, KvStore& kv) {
   QUERN_ASSIGN_OR_RETURN(arguments.inputs["output_rows"], i32_tensor(batch.output_rows));
   arguments.states["kv"] = &kv;
   return arguments;
+}
+
+// Feeds of one sequence would all begin at its end and overwrite each other.
+Result<void> check_once_each(std::span<const Feed> feeds) {
+  std::vector<int32_t> sequences;
+  for (const Feed& feed : feeds) sequences.push_back(feed.sequence);
+  std::ranges::sort(sequences);
+  const auto twice = std::ranges::adjacent_find(sequences);
+  if (twice == sequences.end()) return {};
+  return fail::invalid("Sequence {} stands twice in one batch.", *twice);
 }
 
 }  // namespace
@@ -65,6 +78,10 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
 }
 
 Result<void> Engine::load_model() {
+  if (options_.context_length < 0) {
+    return fail::invalid("The context length is {}; it must be 0 or more.",
+                         options_.context_length);
+  }
   backends_ = options_.backends;
   if (backends_ == nullptr) {
     backends_ = std::make_shared<const BackendRegistry>(register_backends());
@@ -118,6 +135,7 @@ Result<void> Engine::check_feed(const Feed& feed) const {
   return {};
 }
 
+// Reserve, run, commit: a run that fails leaves rows that were never committed, which nobody sees.
 Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
   Batch batch;
   for (const Feed& feed : feeds) {
@@ -158,6 +176,7 @@ Result<void> Engine::restart_if_needed(const Feed& feed) {
 }
 
 Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
+  QUERN_TRY(check_once_each(feeds));
   for (const Feed& feed : feeds) {
     QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
     long_context_.plan(feed.sequence, length + static_cast<int64_t>(feed.tokens.size()));
@@ -196,13 +215,15 @@ Result<void> Engine::rotate(int32_t sequence, int64_t start, int64_t end) {
   return {};
 }
 
+// What cannot be done is refused before the cache changes.
 Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(sequence));
   if (start < 0 || count < 0 || start > length || count > length - start) {
-    return fail::out_of_range("Tokens {} to {} cannot be evicted from a sequence of {}.", start,
-                              start + count, length);
+    return fail::out_of_range("{} tokens from {} cannot be evicted from a sequence of {}.", count,
+                              start, length);
   }
   const int64_t end = length - count;
+  // Rows behind the gap move up and must be rotated to their new positions.
   const bool has_survivors = start < end && count > 0;
   if (has_survivors && !options_.model.is_evictable) {
     return fail::precondition("The model was not opened as evictable.");
@@ -227,11 +248,13 @@ Result<int32_t> Engine::import_sequence(std::span<const int32_t> tokens,
   return sequence;
 }
 
+// Long prompts in pieces: the memory of a run grows with its tokens, and its bits do not change.
 Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
   if (chunk < 1) return fail::invalid("A chunk of {} tokens is below 1.", chunk);
   QUERN_TRY(check_feed(feed));
   const size_t total = feed.tokens.size();
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
+  // Told before the first piece, so that a long prompt is not computed twice.
   long_context_.plan(feed.sequence, length + static_cast<int64_t>(total));
   const auto step = static_cast<size_t>(chunk);
   std::vector<std::byte> rows;
@@ -241,6 +264,7 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
     const bool is_last = start + step >= total;
     if (feed.logits == Feed::Logits::kLast && !is_last) part.logits = Feed::Logits::kNone;
     QUERN_ASSIGN_OR_RETURN(const Tensor logits, forward_planned({&part, 1}));
+    // The usual case: one run holds all rows that were asked for.
     if (is_last && rows.empty()) return logits;
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
     rows.insert(rows.end(), bytes.begin(), bytes.end());

@@ -15,20 +15,21 @@
 
 namespace quern {
 
+// How a model is opened. A plain value.
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
-  DeviceOptions device_options;
-  CompileOptions compile;
-  ModelOptions model;
+  DeviceOptions device_options = {};
+  CompileOptions compile = {};
+  ModelOptions model = {};
   int64_t context_length = 0;  // limit of a sequence in tokens; 0: what the model was trained for
-  std::vector<MetadataOverride> overrides;
-  std::vector<AdapterFile> adapters;
-  Progress progress;  // of loading weights
+  std::vector<MetadataOverride> overrides = {};
+  std::vector<AdapterFile> adapters = {};
+  Progress progress = {};  // of loading weights
   // Null: those of this build.
-  std::shared_ptr<const BackendRegistry> backends;
+  std::shared_ptr<const BackendRegistry> backends = {};
   // A device that is not the reference must pass the parity gate before it serves the model.
   bool has_parity_gate = true;
-  std::string cache_folder;  // for what the gate keeps between loads; empty: nothing is kept
+  std::string cache_folder = {};  // for what the gate keeps between loads; empty: nothing is kept
 };
 
 // Tokens to append to one sequence in a run, and the rows of logits wanted of them.
@@ -39,6 +40,9 @@ struct Feed {
   Logits logits = Logits::kLast;
 };
 
+// A model file, its graph compiled for a device, and the sequences that run on it:
+//   file -> metadata (with overrides) -> graph -> executable on the device
+//        -> tokenizer                            key-value store of the graph's state
 // One thread only. Several engines can live in one process.
 class Engine {
  public:
@@ -46,6 +50,7 @@ class Engine {
   static Result<std::unique_ptr<Engine>> open(const std::string& path,
                                               const EngineOptions& options);
 
+  // Parts of the engine; references live as long as it.
   const GgufFile& file() const { return *files_.file; }
   const ModelFiles& files() const { return files_; }
   const EngineOptions& options() const { return options_; }
@@ -70,8 +75,8 @@ class Engine {
 
   // Runs the feeds as one batch and appends them to their sequences. f32 [R, vocab_size]: the rows
   // wanted, in order. The bits do not depend on what else is in the batch.
-  // Errors: kOutOfRange at the context limit or for a token outside the vocabulary; after an error
-  // the sequences are as before.
+  // Errors: kOutOfRange at the context limit or for a token outside the vocabulary;
+  // kInvalidArgument for a sequence that stands twice. After an error the sequences are as before.
   Result<Tensor> forward(std::span<const Feed> feeds);
   // One feed, cut into runs of at most `chunk` tokens; the rows wanted of all of them.
   Result<Tensor> forward_chunked(const Feed& feed, int64_t chunk);
@@ -91,10 +96,16 @@ class Engine {
 
  private:
   Engine() = default;
+  // Whether the feed's tokens are in the vocabulary and fit the context.
   Result<void> check_feed(const Feed& feed) const;
+  // For models with two sets of rotary factors: a sequence that passes the threshold is computed
+  // anew.
   Result<void> restart_if_needed(const Feed& feed);
+  // forward() for feeds whose rotary factors are chosen already.
   Result<Tensor> forward_planned(std::span<const Feed> feeds);
+  // Rotates the keys of rows [start, end) anew from their unrotated form.
   Result<void> rotate(int32_t sequence, int64_t start, int64_t end);
+  // forward() without its checks.
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 
   Result<void> load_model();

@@ -39,18 +39,21 @@ class Output {
     return !stops_.has_stopped() || end(StopReason::kStopString);
   }
 
+  // What was held back comes out: no stop string can follow any more.
   void finish() {
     if (stops_.has_stopped()) return;
     show(stops_.push(decoder_.flush()));
     if (!stops_.has_stopped()) show(stops_.flush());
   }
 
+  // Notes why the generation ended; false, for push() to return.
   bool end(StopReason reason) {
     result_.reason = reason;
     return false;
   }
 
  private:
+  // An empty piece asks the sink all the same, so that it can stop a model that writes nothing.
   bool show(const std::string& text) {
     if (text.empty()) return !sink_ || sink_("");
     result_.text += text;
@@ -149,6 +152,7 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
       output.end(StopReason::kContextFull);
       break;
     }
+    // The logits behind the last token are not needed.
     if (options.max_tokens >= 0 && count + 1 >= options.max_tokens) continue;
     const Feed feed{sequence, {&token, 1}, Feed::Logits::kLast};
     QUERN_ASSIGN_OR_RETURN(logits, engine.forward({&feed, 1}));

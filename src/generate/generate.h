@@ -15,6 +15,7 @@
 
 namespace quern {
 
+// When an answer ends and how its tokens are chosen. A plain value.
 struct GenerateOptions {
   int64_t max_tokens = -1;  // -1: until the model or the context ends
   SamplerOptions sampler;
@@ -27,6 +28,7 @@ struct GenerateOptions {
   std::function<void(std::span<const float> logits)> on_logits = {};
 };
 
+// Why an answer ended.
 enum class StopReason : uint8_t {
   kEndToken,
   kStopString,
@@ -35,8 +37,10 @@ enum class StopReason : uint8_t {
   kCancelled,
   kGrammarEnd,  // nothing can follow the text in the grammar
 };
+// "end_token", "stop_string", ...: the words of JSON output.
 std::string_view stop_reason_name(StopReason reason);
 
+// An answer and how it came. A plain value.
 struct Generation {
   std::string text;                     // without the stop string
   std::vector<int32_t> tokens;          // sampled, an end token included

@@ -27,6 +27,7 @@ Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
         "change, and its first {} tokens are not known any more.",
         sequence, threshold_, cached);
   }
+  // Tokens behind the cache were truncated or never run.
   s.tokens.resize(static_cast<size_t>(cached));
   return true;
 }

@@ -19,14 +19,15 @@ double negative_log_likelihood(std::span<const float> logits, int32_t target) {
   return strict_log(sum) - (static_cast<double>(logits[static_cast<size_t>(target)]) - highest);
 }
 
+// Of the negative log likelihoods, in nats.
 struct Sums {
   double total = 0;
   double squares = 0;
   int64_t count = 0;
 };
 
-Result<void> score_chunk(Engine& engine, std::span<const int32_t> chunk, Sums& sums) {
-  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
+Result<void> score_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> chunk,
+                            Sums& sums) {
   const auto context = static_cast<int64_t>(chunk.size());
   const int64_t first = context / 2;
   // The first half is context only; rows of the second half score their next token.
@@ -48,7 +49,15 @@ Result<void> score_chunk(Engine& engine, std::span<const int32_t> chunk, Sums& s
       ++sums.count;
     }
   }
-  return engine.kv().remove_sequence(sequence);
+  return {};
+}
+
+// One chunk in a sequence of its own, which is gone afterwards, after an error too.
+Result<void> score_chunk(Engine& engine, std::span<const int32_t> chunk, Sums& sums) {
+  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
+  const auto scored = score_sequence(engine, sequence, chunk, sums);
+  QUERN_TRY(engine.kv().remove_sequence(sequence));
+  return scored;
 }
 
 }  // namespace

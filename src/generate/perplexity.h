@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// A measurement. A plain value.
 struct Perplexity {
   double value = 0;        // exp of the mean negative log likelihood
   double uncertainty = 0;  // standard error of `value`

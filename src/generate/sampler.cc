@@ -11,11 +11,13 @@
 namespace quern {
 namespace {
 
+// Mirostat replaces the filters; what shapes logits before it stays.
 bool works_with_mirostat(SamplerStageKind kind) {
   return kind == SamplerStageKind::kPenalties || kind == SamplerStageKind::kDry ||
          kind == SamplerStageKind::kTemperature;
 }
 
+// NaN has no place in an order; -infinity and infinity do.
 Result<void> check_logits(std::span<const float> logits) {
   if (logits.empty()) return fail::invalid("There are no logits to sample from.");
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -24,6 +26,7 @@ Result<void> check_logits(std::span<const float> logits) {
   return {};
 }
 
+// The highest logit, the lowest token among equals.
 Candidate best_of(std::span<const Candidate> list) {
   Candidate best = list.front();
   for (const Candidate& c : list) {
@@ -32,6 +35,7 @@ Candidate best_of(std::span<const Candidate> list) {
   return best;
 }
 
+// The first candidate at which the sum of probabilities passes u, in f64.
 Candidate draw(std::span<const Candidate> list, float u) {
   double sum = 0.0;
   for (const Candidate& c : list) {

@@ -39,6 +39,7 @@ class Sampler {
   const LogprobReport* logprobs() const { return logprobs_ ? &*logprobs_ : nullptr; }
 
  private:
+  // Runs the stages over candidates_ and draws one.
   Candidate choose(const StageContext& context);
 
   SamplerOptions options_;

@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// The words of --samplers, as other engines spell them.
 constexpr std::array<std::pair<SamplerStageKind, std::string_view>, 9> kStageNames = {{
     {SamplerStageKind::kPenalties, "penalties"},
     {SamplerStageKind::kDry, "dry"},
@@ -27,23 +28,28 @@ constexpr std::array<std::pair<SamplerStageKind, std::string_view>, 9> kStageNam
 
 // Largest finite size of an option; it keeps every f32 step away from overflow.
 constexpr double kMaxOption = 1e6;
+// A report holds this many tokens for each one sampled.
 constexpr int64_t kMaxLogprobs = 1000;
 
+// `name` begins the sentence. A NaN is in no range.
 Result<void> check_range(std::string_view name, double value, double lowest, double highest) {
   if (value >= lowest && value <= highest) return {};
   return fail::invalid("{} is {}; it must be from {} to {}.", name, value, lowest, highest);
 }
 
+// Over 0: a filter with nothing to keep makes no sense.
 Result<void> check_share(std::string_view name, double value) {
   if (value > 0 && value <= 1) return {};
   return fail::invalid("{} is {}; it must be over 0 and at most 1.", name, value);
 }
 
+// Windows over the history.
 Result<void> check_length(std::string_view name, int64_t value) {
   if (value >= -1) return {};
   return fail::invalid("{} is {}; it must be 0 or more, or -1 for all tokens.", name, value);
 }
 
+// Options of temperature, top-k, top-p, min-p, typical, top-n-sigma, XTC.
 Result<void> check_filters(const SamplerOptions& options) {
   QUERN_TRY(check_range("The temperature", options.temperature, 0, kMaxOption));
   if (options.top_k < 0) return fail::invalid("Top-k is {}; it must be 0 or more.", options.top_k);
@@ -56,6 +62,7 @@ Result<void> check_filters(const SamplerOptions& options) {
   return {};
 }
 
+// Options of penalties and DRY. Negative penalties are allowed: they ask for repetition.
 Result<void> check_repetition(const SamplerOptions& options) {
   const PenaltyOptions& penalties = options.penalties;
   QUERN_TRY(check_range("The repeat penalty", penalties.repeat, 1e-6, kMaxOption));
@@ -72,6 +79,7 @@ Result<void> check_repetition(const SamplerOptions& options) {
   return {};
 }
 
+// Options of Mirostat and of the dynamic temperature.
 Result<void> check_temperatures(const SamplerOptions& options) {
   const MirostatOptions& mirostat = options.mirostat;
   if (mirostat.version != 0 && mirostat.version != 2) {
@@ -85,6 +93,7 @@ Result<void> check_temperatures(const SamplerOptions& options) {
   return {};
 }
 
+// A stage may be left out, but not stand twice.
 Result<void> check_order(const std::vector<SamplerStageKind>& order) {
   for (size_t i = 0; i < order.size(); ++i) {
     if (std::find(order.begin(), order.begin() + static_cast<int64_t>(i), order[i]) !=
@@ -131,6 +140,7 @@ Result<std::vector<SamplerStageKind>> parse_sampler_order(std::string_view text)
     const size_t end = std::min(text.find(';'), text.size());
     const std::string_view name = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
+    // An empty name, between two separators, is not known either.
     const auto* found = std::find_if(kStageNames.begin(), kStageNames.end(),
                                      [&](const auto& entry) { return entry.second == name; });
     if (found == kStageNames.end()) {
@@ -162,6 +172,7 @@ Result<LogitBias> parse_logit_bias(std::string_view text) {
   const auto [sign, id_error] = std::from_chars(text.data(), end, bias.token);
   if (id_error != std::errc() || sign == end || (*sign != '+' && *sign != '-')) return bad();
   const auto [rest, error] = std::from_chars(sign + 1, end, bias.bias);
+  // "15--2" would parse as the number -2 behind the sign.
   if (error != std::errc() || rest != end || std::isnan(bias.bias) || sign[1] == '-') return bad();
   if (*sign == '-') bias.bias = -bias.bias;
   if (bias.token < 0 || bias.bias == std::numeric_limits<float>::infinity()) return bad();

@@ -24,6 +24,8 @@ enum class SamplerStageKind : uint8_t {
   kTemperature,
 };
 
+// Options of the stages; what they do is in samplers/<name>.h, what is allowed in
+// check_sampler_options(). All are plain values; a default-made one is off.
 struct PenaltyOptions {
   double repeat = 1.0;     // divides positive logits of tokens seen, multiplies others; 1: off
   double frequency = 0.0;  // subtracted for each time that a token was seen
@@ -60,11 +62,13 @@ struct LogitBias {
   float bias = 0.0F;  // -infinity forbids the token
 };
 
+// The usual order: penalties first, filters from coarse to fine, temperature last.
 inline std::vector<SamplerStageKind> default_sampler_order() {
   using enum SamplerStageKind;
   return {kPenalties, kDry, kTopNSigma, kTopK, kTypical, kTopP, kMinP, kXtc, kTemperature};
 }
 
+// All that decides the next token, but the logits and what was said before. A plain value.
 struct SamplerOptions {
   double temperature = 0.8;  // 0: greedy
   int64_t top_k = 40;        // 0: off
@@ -87,10 +91,12 @@ struct SamplerOptions {
 // Errors: kInvalidArgument with the option, its value and its range.
 Result<void> check_sampler_options(const SamplerOptions& options);
 
+// "penalties", "dry", "top_n_sigma", ...: the words of --samplers.
 std::string_view sampler_stage_name(SamplerStageKind kind);
 // "penalties;top_k;temperature". A stage that is left out does nothing.
 // Errors: kInvalidArgument for an unknown name (the message lists those known) or a repeated one.
 Result<std::vector<SamplerStageKind>> parse_sampler_order(std::string_view text);
+// The inverse of parse_sampler_order().
 std::string sampler_order_text(const std::vector<SamplerStageKind>& order);
 
 // "15+1.5", "15-2", "15-inf".

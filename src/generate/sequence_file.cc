@@ -17,10 +17,12 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "rows are stored in host order");
 
+// The first bytes of every file, and the only layout that this build reads.
 constexpr char kMagic[8] = {'Q', 'U', 'E', 'R', 'N', 'K', 'V', '\0'};
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kHasLongFactors = 1;  // a flag
 
+// Appends the bytes of a plain value.
 template <class T>
 void put(std::vector<std::byte>& out, const T& value) {
   const auto* bytes = reinterpret_cast<const std::byte*>(&value);
@@ -60,6 +62,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
   return Hasher().bytes(bytes.data(), bytes.size()).digest();
 }
 
+// Magic and checksum. The checksum finds accidents, not malice: later parts are checked too.
 Result<void> check_file(std::span<const std::byte> bytes, const std::string& path) {
   if (bytes.size() < sizeof(kMagic) + 8 || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     return fail::data_loss("File '{}' is no saved sequence.", path);
@@ -83,6 +86,7 @@ uint64_t model_fingerprint(const Engine& engine) {
   return hasher.digest();
 }
 
+// The whole file is made in memory: the checksum at its end covers all of it.
 Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> tokens,
                            const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
@@ -132,6 +136,10 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   }
   for (uint64_t i = 0; i < count; ++i) {
     QUERN_ASSIGN_OR_RETURN(const auto token, cursor.get<int32_t>());
+    if (token < 0 || token >= engine.model().vocab_size) {
+      return fail::data_loss("File '{}' holds token {}; the vocabulary has {}.", path, token,
+                             engine.model().vocab_size);
+    }
     loaded.tokens.push_back(token);
   }
   QUERN_ASSIGN_OR_RETURN(const auto size, cursor.get<uint64_t>());

@@ -20,6 +20,7 @@ uint64_t model_fingerprint(const Engine& engine);
 Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> tokens,
                            const std::string& path);
 
+// What load_sequence() made: the engine owns the sequence, the caller keeps its id.
 struct LoadedSequence {
   int32_t sequence = 0;
   std::vector<int32_t> tokens;

@@ -31,6 +31,7 @@ std::string StopMatcher::push(std::string_view text) {
     keep = std::max(keep, partial_match(held_, stop));
   }
   has_stopped_ = match != std::string::npos;
+  // What may be the begin of a stop string stays held until more text decides.
   const size_t shown = has_stopped_ ? match : held_.size() - keep;
   std::string result = held_.substr(0, shown);
   held_ = has_stopped_ ? "" : held_.substr(shown);

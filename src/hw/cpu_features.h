@@ -3,6 +3,7 @@
 
 namespace quern {
 
+// A plain value; thread-compatible.
 // True means that the processor has the instructions and the operating system saves their
 // registers. Groups are what one kernel level needs together.
 struct CpuFeatures {
@@ -17,7 +18,8 @@ struct CpuFeatures {
   bool i8mm = false;     // Arm int8 matrix products
 };
 
-// Asks the processor; the result never changes while a process runs.
+// Asks the processor, and the operating system where it must save wider registers. The result never
+// changes while a process runs, so callers may ask once and keep it. Thread-safe.
 CpuFeatures detect_cpu_features();
 
 }  // namespace quern

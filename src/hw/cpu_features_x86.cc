@@ -48,6 +48,8 @@ CpuFeatures detect_cpu_features() {
   const bool saves_ymm = (saved & kYmmState) == kYmmState;
   const bool saves_zmm = (saved & kZmmState) == kZmmState;
 
+  // AVX2 is one level with FMA and F16C: every processor with it has them, and kernels of the level
+  // use all three.
   CpuFeatures features;
   features.sse2 = has_bit(leaf1.edx, 26);
   const bool fma = has_bit(leaf1.ecx, 12);

@@ -23,6 +23,7 @@ std::optional<int64_t> find_field(std::string_view text, std::string_view name) 
     if (digits == std::string_view::npos) return std::nullopt;
     int64_t kilobytes = 0;
     const auto parsed = std::from_chars(line.data() + digits, line.data() + line.size(), kilobytes);
+    // Below 2^52 kB the product fits 64 bits.
     const bool is_valid =
         parsed.ec == std::errc() && kilobytes >= 0 && kilobytes < (int64_t{1} << 52);
     return is_valid ? std::optional(kilobytes * 1024) : std::nullopt;

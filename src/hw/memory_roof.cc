@@ -27,17 +27,20 @@ uint64_t sum_words(const uint64_t* words, size_t count) {
 }  // namespace
 
 double probe_read_bandwidth(int num_threads) {
+  // Far beyond any last-level cache of today, so that every pass reads memory.
   constexpr size_t kBytes = size_t{256} << 20;
   constexpr size_t kChunk = size_t{1} << 20;
   void* memory =
       ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
   ::madvise(memory, kBytes, MADV_HUGEPAGE);
+  // Touched before timing: the first access to a page costs a fault.
   std::memset(memory, 1, kBytes);
   const auto* words = static_cast<const uint64_t*>(memory);
   ThreadPool pool(num_threads);
   double best = 0;
   for (int pass = 0; pass < 6; ++pass) {
+    // The sums are used, or the compiler would drop the reads.
     volatile uint64_t sink = 0;
     const auto start = std::chrono::steady_clock::now();
     pool.run(kBytes / kChunk, [&](int64_t chunk, int) {

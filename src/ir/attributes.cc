@@ -18,6 +18,7 @@ std::string number_text(double value) {
   return text;
 }
 
+// Line breaks are the only bytes that a line of text cannot hold.
 std::string quoted(const std::string& value) {
   std::string text = "\"";
   for (const char c : value) {
@@ -31,6 +32,7 @@ std::string quoted(const std::string& value) {
   return text + '"';
 }
 
+// Type rules and kernels ask for what their operation declares; complete_attributes() put it there.
 template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const AttributeValue* value = attributes.find(name);

@@ -18,6 +18,7 @@ ValueId Graph::find_value(std::string_view name) const {
   return it == value_names_.end() ? kNoValue : it->second;
 }
 
+// Graphs have one state or two: a walk is enough.
 const StateDecl* Graph::find_state(std::string_view name) const {
   for (const StateDecl& state : states_) {
     if (state.name == name) return &state;

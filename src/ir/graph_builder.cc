@@ -12,6 +12,7 @@ GraphBuilder::GraphBuilder(const OpRegistry& registry) {
   graph_.registry_ = &registry;
 }
 
+// Later errors follow from the first and would only hide it.
 void GraphBuilder::set_error(Error error) {
   if (!error_) error_ = std::move(error);
 }
@@ -29,9 +30,11 @@ void GraphBuilder::push_scope(std::string_view prefix) {
   scopes_.emplace_back(prefix);
 }
 void GraphBuilder::pop_scope() {
-  scopes_.pop_back();
+  if (!scopes_.empty()) return scopes_.pop_back();
+  set_error({ErrorCode::kFailedPrecondition, "A scope is closed that was not opened."});
 }
 
+// Scopes end to end, then the name, or the operation with a number that no other node has.
 std::string GraphBuilder::full_name(std::string_view name, std::string_view op) {
   std::string full;
   for (const std::string& scope : scopes_) full += scope;
@@ -43,13 +46,21 @@ ValueId GraphBuilder::input(std::string_view name, TensorType type) {
   return add("Input", {}, {{"type", type.to_string()}}, name);
 }
 
-ValueId GraphBuilder::weight(std::string_view name, TensorType type) {
+ValueId GraphBuilder::weight(std::string_view name, TensorType wanted) {
+  // Tied weights are asked for more than once and are one node.
   const ValueId known = graph_.find_value(name);
-  if (known != kNoValue) return known;
+  if (known != kNoValue && graph_.node(graph_.value(known).producer).op->id == "graph.weight") {
+    const TensorType& found = graph_.value(known).type;
+    if (found == wanted) return known;
+    set_error(
+        {ErrorCode::kInvalidArgument, fmt::format("Weight '{}' is used as {} and as {}.", name,
+                                                  found.to_string(), wanted.to_string())});
+    return kNoValue;
+  }
   std::vector<std::string> scopes;
   std::swap(scopes, scopes_);  // weights keep the name they have in the file
   const ValueId value =
-      add("graph.weight", {}, {{"weight", std::string(name)}, {"type", type.to_string()}}, name);
+      add("graph.weight", {}, {{"weight", std::string(name)}, {"type", wanted.to_string()}}, name);
   std::swap(scopes, scopes_);
   return value;
 }
@@ -87,15 +98,17 @@ ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> input
     return kNoValue;
   }
   std::string full = full_name(name, op_id);
+  // The rules in the order in which a person would look: ports, attributes, types.
   const auto build = [&]() -> Result<ValueId> {
     QUERN_TRY(check_ports(*op, inputs));
+    QUERN_TRY(check_ids(inputs, graph_.values_.size()));
     QUERN_ASSIGN_OR_RETURN(Attributes complete, complete_attributes(*op, attributes));
     QUERN_ASSIGN_OR_RETURN(auto types,
                            infer_types(*op, graph_.values_, inputs, complete, graph_.states_));
     return append(*op, inputs, std::move(complete), full, std::move(types));
   };
   auto value = build();
-  if (value) return *value;
+  if (value) return error_ ? kNoValue : *value;  // the node's name may have been taken
   set_error(value.error().with_context(fmt::format("Node '{}'", full)));
   return kNoValue;
 }
@@ -104,6 +117,7 @@ ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
                              Attributes attributes, std::string name,
                              std::vector<TensorType> types) {
   Node node{&op, name, {inputs.begin(), inputs.end()}, {}, std::move(attributes)};
+  // Absent inputs at the end say nothing: nodes that mean the same look the same.
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
   for (size_t i = 0; i < types.size(); ++i) {
     const auto id = static_cast<ValueId>(graph_.values_.size());
@@ -121,6 +135,7 @@ ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
   return last_outputs_.empty() ? kNoValue : last_outputs_.front();
 }
 
+// Names of outputs may repeat those of values; among themselves they are checked by verify().
 void GraphBuilder::output(std::string_view name, ValueId value) {
   if (error_) return;
   if (type(value) == nullptr) {

@@ -10,26 +10,28 @@
 namespace quern {
 namespace {
 
+// With its article, for messages.
 std::string_view kind_name(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::kFlag:
-      return "flag";
+      return "a flag";
     case AttributeKind::kInteger:
-      return "integer";
+      return "an integer";
     case AttributeKind::kNumber:
-      return "number";
+      return "a number";
     case AttributeKind::kText:
       return "text";
     case AttributeKind::kIntegers:
-      return "list of integers";
+      return "a list of integers";
     case AttributeKind::kNumbers:
-      return "list of numbers";
+      return "a list of numbers";
   }
   return "unknown";
 }
 
 // The value as its declared kind, or nothing.
 std::optional<AttributeValue> as_kind(const AttributeValue& value, AttributeKind kind) {
+  // The alternatives of AttributeValue stand in the order of AttributeKind.
   if (value.index() == static_cast<size_t>(kind)) return value;
   if (const auto* integer = std::get_if<int64_t>(&value);
       integer && kind == AttributeKind::kNumber) {
@@ -42,11 +44,12 @@ std::optional<AttributeValue> as_kind(const AttributeValue& value, AttributeKind
   return std::nullopt;
 }
 
+// One given value, as its declared kind and among its choices.
 Result<AttributeValue> check_attribute(const OpDef& op, const AttributeDef& def,
                                        const AttributeValue& value) {
   const auto typed = as_kind(value, def.kind);
   if (!typed) {
-    return fail::invalid("Attribute '{}' of {} is {}; it must be a {}.", def.name, op.id,
+    return fail::invalid("Attribute '{}' of {} is {}; it must be {}.", def.name, op.id,
                          attribute_to_string(value), kind_name(def.kind));
   }
   if (const auto* text = std::get_if<std::string>(&*typed); text && !def.choices.empty()) {
@@ -94,10 +97,21 @@ Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs) {
   return {};
 }
 
+Result<void> check_ids(std::span<const ValueId> inputs, size_t num_values) {
+  for (const ValueId input : inputs) {
+    if (input == kNoValue) continue;
+    if (input < 0 || static_cast<size_t>(input) >= num_values) {
+      return fail::invalid("Input {} is not a value of the graph.", input);
+    }
+  }
+  return {};
+}
+
 Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Value> values,
                                             std::span<const ValueId> inputs,
                                             const Attributes& attributes,
                                             std::span<const StateDecl> states) {
+  // Type rules see an entry for every declared port; optional ones that are absent are null.
   std::vector<const TensorType*> types(std::max(inputs.size(), op.inputs.size()), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != kNoValue) types[i] = &values[static_cast<size_t>(inputs[i])].type;

@@ -14,6 +14,8 @@ namespace quern {
 Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given);
 // Checks the number of inputs and that required ports are present.
 Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs);
+// Checks that inputs are values of a graph with `num_values` of them, or absent.
+Result<void> check_ids(std::span<const ValueId> inputs, size_t num_values);
 // Runs the operation's type rule; adds the operation's id to its errors.
 Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Value> values,
                                             std::span<const ValueId> inputs,

@@ -32,6 +32,7 @@ const AttributeDef* OpDef::find_attribute(std::string_view name) const {
   return nullptr;
 }
 
+// Two definitions of one id would make graphs mean different things: a defect of the build.
 void OpRegistry::add(OpDef op) {
   std::string id = op.id;
   const bool is_new = ops_.emplace(std::move(id), std::move(op)).second;

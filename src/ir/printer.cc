@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// "%name", or "_" for an absent input.
 std::string value_text(const Graph& graph, ValueId id) {
   return id == kNoValue ? "_" : "%" + graph.value(id).name;
 }
@@ -26,6 +27,7 @@ std::string attributes_text(const OpDef* op, const Attributes& attributes) {
   return text.empty() ? "" : " {" + text + "}";
 }
 
+// One line; the types behind ':' are for readers, and checked when they are read back.
 std::string node_text(const Graph& graph, const Node& node) {
   std::string line = fmt::format("  %{} = {}(", node.name, node.op->id);
   for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// The text form keeps kinds apart: 1 and 1.0, "1" and [1].
 void hash_attributes(Hasher& hasher, const Attributes& attributes) {
   hasher.number(attributes.size());
   for (const auto& [name, value] : attributes) {
@@ -17,6 +18,7 @@ void hash_attributes(Hasher& hasher, const Attributes& attributes) {
 void hash_node(Hasher& hasher, const Graph& graph, const Node& node) {
   hasher.text(node.op->id).number(static_cast<uint64_t>(node.op->version));
   if (node.op->id == "Input") hasher.text(node.name);
+  // Ids stand for edges: the order of nodes is part of the graph.
   hasher.number(node.inputs.size());
   for (const ValueId input : node.inputs) hasher.number(static_cast<uint64_t>(input));
   hash_attributes(hasher, node.attributes);

@@ -9,12 +9,14 @@
 namespace quern {
 namespace {
 
+// Blanks around a part.
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
 }
 
+// The inverse of layout_name().
 std::optional<LayoutKind> find_layout(std::string_view name) {
   for (const LayoutKind kind : {LayoutKind::kRowMajor, LayoutKind::kColumnMajor,
                                 LayoutKind::kStrided, LayoutKind::kTiled, LayoutKind::kPrivate}) {
@@ -23,6 +25,7 @@ std::optional<LayoutKind> find_layout(std::string_view name) {
   return std::nullopt;
 }
 
+// The part between brackets: nothing, or dims between commas.
 Result<std::vector<Dim>> parse_dims(std::string_view text) {
   std::vector<Dim> dims;
   if (trim(text).empty()) return dims;
@@ -48,6 +51,7 @@ std::string dim_to_string(const Dim& dim) {
                          : fmt::format("{}*{}", dim.factor, dim.symbol);
 }
 
+// "64", "T", "3*T"; nothing else, and no blanks.
 Result<Dim> parse_dim(std::string_view text) {
   Dim dim;
   std::string_view rest = text;
@@ -55,6 +59,7 @@ Result<Dim> parse_dim(std::string_view text) {
     dim.symbol = rest.back();
     rest.remove_suffix(1);
     if (rest.empty()) return dim;
+    // "3*T" and "3T" mean the same.
     if (rest.back() == '*') rest.remove_suffix(1);
   }
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), dim.factor);
@@ -101,6 +106,7 @@ std::string TensorType::to_string() const {
 }
 
 Result<Shape> TensorType::resolve(const SymbolValues& symbols) const {
+  // Types that were made by hand may have any rank.
   std::array<int64_t, kMaxRank> extents{};
   if (dims.size() > kMaxRank) return fail::invalid("Rank {} is over {}.", dims.size(), kMaxRank);
   for (size_t i = 0; i < dims.size(); ++i) {

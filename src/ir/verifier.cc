@@ -10,14 +10,13 @@
 namespace quern {
 namespace {
 
+// Ports, ids, and definitions before uses.
 Result<void> verify_inputs(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   QUERN_TRY(check_ports(*node.op, node.inputs));
+  QUERN_TRY(check_ids(node.inputs, graph.values().size()));
   for (const ValueId input : node.inputs) {
     if (input == kNoValue) continue;
-    if (input < 0 || static_cast<size_t>(input) >= graph.values().size()) {
-      return fail::invalid("Input {} is not a value of the graph.", input);
-    }
     if (graph.value(input).producer >= id) {
       return fail::invalid("Value '{}' is used before it is defined.", graph.value(input).name);
     }
@@ -32,6 +31,8 @@ bool is_same(const Attributes& a, const Attributes& b) {
   });
 }
 
+// Attributes with all defaults, and output types as the operation infers them. Layouts are the
+// backend's to choose, so they are not compared.
 Result<void> verify_types(const Graph& graph, const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const Attributes complete, complete_attributes(*node.op, node.attributes));
   if (!(complete == node.attributes) && !is_same(complete, node.attributes))
@@ -48,6 +49,7 @@ Result<void> verify_types(const Graph& graph, const Node& node) {
   return {};
 }
 
+// All rules of one node; the caller adds its name.
 Result<void> verify_node(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (graph.registry().find(node.op->id) != node.op) {

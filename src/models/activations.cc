@@ -33,6 +33,7 @@ int64_t count_parameters(const WeightSource& weights) {
 
 Activations resolve_activations(Activations wanted, const WeightSource& weights) {
   bool has_blocks = false;
+  // Without blocks there is nothing that integers would speed up.
   for (const WeightInfo& info : weights.list()) has_blocks |= is_quantized(info.dtype);
   if (!has_blocks) return Activations::kF32;
   if (wanted != Activations::kAuto) return wanted;

@@ -7,6 +7,7 @@
 namespace quern {
 
 // Elements of all weights of the source; a tied tensor stands in the file once and counts once.
+// Thread-safe, like all of this file.
 int64_t count_parameters(const WeightSource& weights);
 
 // kAuto becomes int16 below 1e9 parameters and int8 from there up, the same on all devices;

@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Shapes of the factors are checked by the products that they join.
 Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
                                                     std::shared_ptr<const WeightSource> weights,
                                                     std::string_view architecture, double scale,

@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// Immutable once made and shared by the models that use it; thread-safe.
 // y = W x becomes y = W x + factor * B (A x), with A = "<weight>.lora_a" [rank, in] and
 // B = "<weight>.lora_b" [out, rank].
 struct Adapter {
@@ -19,18 +20,23 @@ struct Adapter {
   double alpha = 0;  // factor = scale * alpha / rank; alpha 0: factor = scale
   double scale = 1;
 
+  // What B (A x) is multiplied by.
   double factor(int64_t rank) const {
     return alpha == 0 ? scale : scale * alpha / static_cast<double>(rank);
   }
 };
 
-// Errors: the file is no LoRA adapter, or one for another architecture.
+// An adapter file's metadata and weights as an adapter of a model of `architecture`. `prefix` must
+// differ between the adapters of one model.
+// Errors: kInvalidArgument where the file is no LoRA adapter, or one for another architecture;
+// kNotFound where it does not say what it is.
 Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
                                                     std::shared_ptr<const WeightSource> weights,
                                                     std::string_view architecture, double scale,
                                                     std::string prefix);
 
-// The model's weights and, under their prefixes, those of its adapters.
+// The model's weights and, under their prefixes, those of its adapters. Borrows `base`, which must
+// outlive it. Thread-safe as its sources are.
 class AdaptedWeights final : public WeightSource {
  public:
   AdaptedWeights(const WeightSource& base, std::vector<std::shared_ptr<const Adapter>> adapters)
@@ -40,6 +46,7 @@ class AdaptedWeights final : public WeightSource {
   Result<Tensor> weight(std::string_view name) const override;
 
  private:
+  // The adapter whose prefix the name has.
   const Adapter* owner(std::string_view name) const;  // null: the base
   const WeightSource& base_;
   std::vector<std::shared_ptr<const Adapter>> adapters_;

@@ -39,6 +39,7 @@ class KeyReader {
   std::string prefix_;
 };
 
+// Counts and sizes of heads; files leave out what follows from the width.
 Result<void> read_heads(const Metadata& m, const KeyReader& keys, DecoderConfig& c) {
   QUERN_ASSIGN_OR_RETURN(c.num_heads, keys.size("attention.head_count", 1 << 16));
   QUERN_ASSIGN_OR_RETURN(c.num_kv_heads,
@@ -47,6 +48,7 @@ Result<void> read_heads(const Metadata& m, const KeyReader& keys, DecoderConfig&
     return fail::invalid("Key '{}.attention.head_count_kv' is {}; it must divide the {} heads.",
                          c.arch, c.num_kv_heads, c.num_heads);
   }
+  // Without keys of their own, heads share the width.
   const int64_t usual = std::max<int64_t>(1, c.hidden / c.num_heads);
   QUERN_ASSIGN_OR_RETURN(c.key_dim, keys.size("attention.key_length", 4096, usual));
   QUERN_ASSIGN_OR_RETURN(c.value_dim, keys.size("attention.value_length", 4096, c.key_dim));
@@ -59,6 +61,7 @@ Result<void> read_heads(const Metadata& m, const KeyReader& keys, DecoderConfig&
   return {};
 }
 
+// Which layers slide: from a list, from a period, or by the family's habit.
 Result<std::vector<bool>> slides_of(const Metadata& metadata, const DecoderConfig& c,
                                     int64_t usual_period) {
   const std::string key = c.arch + ".attention.sliding_window_pattern";
@@ -88,6 +91,7 @@ Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const Weight
   const std::string eps = norm == NormKind::kRms ? "layer_norm_rms_epsilon" : "layer_norm_epsilon";
   QUERN_ASSIGN_OR_RETURN(c.norm_eps, metadata.number_or(c.arch + ".attention." + eps, 1e-5));
   QUERN_ASSIGN_OR_RETURN(const WeightInfo embedding, weights.info("token_embd.weight"));
+  // A table of another rank is refused with its shape when ModelBuilder::embed() asks for it.
   c.vocab = embedding.shape.rank() == 2 ? embedding.shape[0] : 0;
   return c;
 }

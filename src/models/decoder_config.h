@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// Families derive their config from it and add what is their own. A plain value.
 struct DecoderConfig {
   std::string arch;  // prefix of the keys
   int64_t num_layers = 0;
@@ -27,15 +28,21 @@ struct DecoderConfig {
 };
 
 // Which epsilon the family's norms use.
+// "attention.layer_norm_rms_epsilon" or "attention.layer_norm_epsilon".
 enum class NormKind : uint8_t { kRms, kLayer };
 
-// Reads "<general.architecture>.*". Errors name key, value and limit.
+// Reads "<general.architecture>.*" and the rows of the embedding table. Keys that are read count as
+// known for ModelBuilder::finish().
+// Errors: kNotFound for a missing key or embedding; kInvalidArgument with key, value and limit;
+// kUnimplemented for sizes that differ between layers and for models without causal attention.
 Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const WeightSource& weights,
                                           NormKind norm);
 
-// Keys visible to a layer's queries: query - key < window; 0 where every earlier key is.
+// Keys visible to a layer's queries: query - key < window; 0 where every earlier key is. A plain
+// value.
 struct WindowPattern {
   int64_t window = 0;
+  // Whether the window holds for the layer.
   std::vector<bool> slides;  // per layer
   int64_t of_layer(int64_t layer) const { return slides[static_cast<size_t>(layer)] ? window : 0; }
 };

@@ -9,7 +9,8 @@ ValueId swiglu_feed_forward(ModelBuilder& m, const DecoderConfig& c, int64_t lay
   const std::string blk = fmt::format("blk.{}.", layer);
   const ValueId gate = m.linear(h, blk + "ffn_gate", c.hidden, c.ffn);  // [T, ffn]
   const ValueId up = m.linear(h, blk + "ffn_up", c.hidden, c.ffn);      // [T, ffn]
-  const ValueId y = m.graph().add("activation.swiglu_tensors", {gate, up}, {}, blk + "swiglu");
+  const ValueId y =
+      m.graph().add("activation.swiglu_tensors", {gate, up}, {}, blk + "swiglu");  // [T, ffn]
   return m.linear(y, blk + "ffn_down", c.ffn, c.hidden);
 }
 
@@ -18,14 +19,15 @@ ValueId geglu_feed_forward(ModelBuilder& m, const DecoderConfig& c, int64_t laye
   const ValueId gate = m.linear(h, blk + "ffn_gate", c.hidden, c.ffn);  // [T, ffn]
   const ValueId up = m.linear(h, blk + "ffn_up", c.hidden, c.ffn);      // [T, ffn]
   // The operation's GELU is on its second port.
-  const ValueId y = m.graph().add("activation.geglu_tanh_tensors", {up, gate}, {}, blk + "geglu");
+  const ValueId y =
+      m.graph().add("activation.geglu_tanh_tensors", {up, gate}, {}, blk + "geglu");  // [T, ffn]
   return m.linear(y, blk + "ffn_down", c.ffn, c.hidden);
 }
 
 ValueId gelu_feed_forward(ModelBuilder& m, const DecoderConfig& c, int64_t layer, ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
-  const ValueId up = m.linear(h, blk + "ffn_up", c.hidden, c.ffn);  // [T, ffn]
-  const ValueId y = m.graph().add("activation.gelu_tanh", {up}, {}, blk + "gelu");
+  const ValueId up = m.linear(h, blk + "ffn_up", c.hidden, c.ffn);                  // [T, ffn]
+  const ValueId y = m.graph().add("activation.gelu_tanh", {up}, {}, blk + "gelu");  // [T, ffn]
   return m.linear(y, blk + "ffn_down", c.ffn, c.hidden);
 }
 

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Both families; what one lacks is 0 or false.
 struct GemmaConfig : DecoderConfig {
   WindowPattern window;
   RopeConfig global_rope;
@@ -20,6 +21,7 @@ struct GemmaConfig : DecoderConfig {
   bool has_head_norms = false;  // Gemma 3
 };
 
+// Correctly rounded on every machine, unlike other functions of libm: it may be part of a graph.
 double square_root(double x) {
   return __builtin_sqrt(x);
 }
@@ -31,6 +33,7 @@ void set_attention_scale(GemmaConfig& c, int64_t layers_of_largest) {
       1.0 / square_root(static_cast<double>(c.hidden) / static_cast<double>(c.num_heads));
 }
 
+// Every second layer slides where the file does not say otherwise; one base for all layers.
 Result<GemmaConfig> read_gemma2(const Metadata& m, const WeightSource& weights) {
   GemmaConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
@@ -44,6 +47,7 @@ Result<GemmaConfig> read_gemma2(const Metadata& m, const WeightSource& weights) 
   return c;
 }
 
+// Five of six layers slide, and these rotate with a base of their own and without scaling.
 Result<GemmaConfig> read_gemma3(const Metadata& m, const WeightSource& weights) {
   GemmaConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
@@ -64,8 +68,10 @@ ValueId attention(ModelBuilder& m, const GemmaConfig& c, const ModelInputs& in, 
   const std::string blk = fmt::format("blk.{}.", layer);
   Heads heads = m.project_heads(h, c, layer);
   if (c.has_head_norms) {
-    heads.q = m.rms_norm(heads.q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
-    heads.k = m.rms_norm(heads.k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
+    heads.q =
+        m.rms_norm(heads.q, blk + "attn_q_norm", c.key_dim, c.norm_eps);  // [T, heads, key_dim]
+    heads.k =
+        m.rms_norm(heads.k, blk + "attn_k_norm", c.key_dim, c.norm_eps);  // [T, kv_heads, key_dim]
   }
   const int64_t window = c.window.of_layer(layer);
   return m.attend(heads, in, c,
@@ -76,13 +82,14 @@ ValueId attention(ModelBuilder& m, const GemmaConfig& c, const ModelInputs& in, 
                    .soft_cap = c.attention_cap});
 }
 
-// cap * tanh(x / cap)
+// cap * tanh(x / cap): logits bend smoothly into (-cap, cap). x [R, vocab] -> the same
 ValueId soft_cap(GraphBuilder& g, ValueId x, double cap) {
   const ValueId scaled = g.add("math.scale", {x}, {{"factor", 1.0 / cap}}, "logits_scaled");
   const ValueId bent = g.add("activation.tanh", {scaled}, {}, "logits_tanh");
   return g.add("math.scale", {bent}, {{"factor", cap}}, "logits_capped");
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const GemmaConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -91,18 +98,18 @@ ValueId forward(ModelBuilder& m, const GemmaConfig& c) {
                     {{"factor", square_root(static_cast<double>(c.hidden))}}, "embedding_scaled");
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    h = attention(m, c, in, layer, h);
-    h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, h}, {}, blk + "attn_residual");
-    ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    f = geglu_feed_forward(m, c, layer, f);
-    f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");
+    ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);    // [T, hidden]
+    h = attention(m, c, in, layer, h);                                     // [T, hidden]
+    h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, h}, {}, blk + "attn_residual");              // [T, hidden]
+    ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);     // [T, hidden]
+    f = geglu_feed_forward(m, c, layer, f);                                // [T, hidden]
+    f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);        // [T, hidden]
+    x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");               // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  const ValueId logits = m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  const ValueId logits = m.logits(x, c);                                     // [R, vocab]
   return c.logit_cap > 0 ? soft_cap(g, logits, c.logit_cap) : logits;
 }
 

@@ -9,30 +9,34 @@
 namespace quern {
 namespace {
 
-// h [T, hidden] -> [T, hidden]
+// Multi-head attention without rotation: positions are in x already. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const DecoderConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
   return m.attend(m.project_fused_heads(h, c, layer), in, c, {.layer = layer});
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const DecoderConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
   GraphBuilder& g = m.graph();
   const ValueId table = m.weight("position_embd.weight", Shape{c.context, c.hidden});
+  // [T, hidden]
   const ValueId positions =
       g.add("embedding.token", {in.positions, table}, {}, "position_embedding");
   ValueId x = g.add("math.add", {m.embed(in, c), positions}, {}, "input");  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.layer_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
-    const ValueId f = m.layer_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, gelu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId h = m.layer_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");                                           // [T, hidden]
+    const ValueId f = m.layer_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, gelu_feed_forward(m, c, layer, f)}, {},
+              blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.layer_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.layer_norm(x, "output_norm", c.hidden, c.norm_eps);                  // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kClamp = 7.0;  // swiglu_limit of the released models; files do not carry it
 
+// A mixture in every layer, and windows on every second.
 struct GptOssConfig : DecoderConfig {
   WindowPattern window;
   RopeConfig rope;
@@ -43,6 +44,7 @@ ValueId attention(ModelBuilder& m, const GptOssConfig& c, const ModelInputs& in,
 // gate' = min(gate, 7), up' = clamp(up, -7, 7): gate' * sigmoid(1.702 gate') * (up' + 1)
 ValueId clamped_gate(GraphBuilder& g, ValueId gate, ValueId up, const std::string& blk) {
   constexpr double kLowest = -3.4028234663852886e38;
+  // All [T, used, ffn].
   const ValueId low = g.add("activation.hard_tanh_range", {gate},
                             {{"min", kLowest}, {"max", kClamp}}, blk + "gate_clamped");
   const ValueId both = g.add("activation.hard_tanh_range", {up},
@@ -52,6 +54,7 @@ ValueId clamped_gate(GraphBuilder& g, ValueId gate, ValueId up, const std::strin
   return g.add("math.add", {product, bent}, {}, blk + "gated");
 }
 
+// The mixture of expert layers. h [T, hidden] -> [T, hidden]
 ValueId feed_forward(ModelBuilder& m, const GptOssConfig& c, int64_t layer, ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
   const MixtureConfig& x = c.mixture;
@@ -66,6 +69,7 @@ ValueId feed_forward(ModelBuilder& m, const GptOssConfig& c, int64_t layer, Valu
   return m.graph().add("experts.combine", {down, routing.weights}, {}, blk + "ffn_sum");
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const GptOssConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -73,15 +77,18 @@ ValueId forward(ModelBuilder& m, const GptOssConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");  // [T, hidden]
     // In these files the norm before the feed-forward has this name.
-    const ValueId f = m.rms_norm(x, blk + "post_attention_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId f =
+        m.rms_norm(x, blk + "post_attention_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {},
+              blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

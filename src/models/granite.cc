@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// The multipliers; 1 leaves a Llama.
 struct GraniteConfig : DecoderConfig {
   RopeConfig rope;
   double embedding_scale = 1;
@@ -43,6 +44,7 @@ ValueId add_branch(GraphBuilder& g, const GraniteConfig& c, ValueId x, ValueId b
   return g.add("math.add", {x, scaled}, {}, name + "_residual");
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const GraniteConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -51,13 +53,13 @@ ValueId forward(ModelBuilder& m, const GraniteConfig& c) {
                     "embedding_scaled");  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = add_branch(g, c, x, attention(m, c, in, layer, h), blk + "attn");
-    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = add_branch(g, c, x, swiglu_feed_forward(m, c, layer, f), blk + "ffn");
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);   // [T, hidden]
+    x = add_branch(g, c, x, attention(m, c, in, layer, h), blk + "attn");       // [T, hidden]
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);    // [T, hidden]
+    x = add_branch(g, c, x, swiglu_feed_forward(m, c, layer, f), blk + "ffn");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
   return g.add("math.scale", {m.logits(x, c)}, {{"factor", 1.0 / c.logit_scale}},
                "logits_scaled");  // [R, vocab]
 }

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Llama, and what its descendants under the same architecture name add.
 struct LlamaConfig : DecoderConfig {
   WindowPattern window;  // Mistral 7B v0.1
   RopeConfig rope;
@@ -37,6 +38,7 @@ ValueId attention(ModelBuilder& m, const LlamaConfig& c, const ModelInputs& in, 
                    .window = c.window.of_layer(layer)});
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const LlamaConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -44,16 +46,17 @@ ValueId forward(ModelBuilder& m, const LlamaConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
-    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");                                         // [T, hidden]
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
     const ValueId y = c.mixture.num_experts > 0 ? swiglu_mixture(m, c, c.mixture, layer, f)
                                                 : swiglu_feed_forward(m, c, layer, f);
-    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");
+    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

@@ -30,7 +30,9 @@ Routing route(ModelBuilder& m, const DecoderConfig& c, const MixtureConfig& x, i
               ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
   GraphBuilder& g = m.graph();
-  const ValueId logits = m.linear(h, blk + "ffn_gate_inp", c.hidden, x.num_experts);
+  const ValueId logits =
+      m.linear(h, blk + "ffn_gate_inp", c.hidden, x.num_experts);  // [T, experts]
+  // A softmax over the chosen logits equals one over all, cut and renormalised.
   const ValueId best =  // f32[T, used]
       g.add("sort.top_k", {logits}, {{"k", x.num_used}}, blk + "ffn_best");
   if (g.has_error()) return {kNoValue, kNoValue};

@@ -5,13 +5,15 @@
 
 namespace quern {
 
+// The sizes of a mixture (Mixtral, arXiv:2401.04088; Qwen3-MoE; gpt-oss). A plain value.
 struct MixtureConfig {
   int64_t num_experts = 0;  // 0: the model is dense
   int64_t num_used = 0;     // experts of one token
   int64_t ffn = 0;          // width of an expert
 };
 
-// "<arch>.expert_count", "expert_used_count", "expert_feed_forward_length".
+// "<arch>.expert_count", "expert_used_count", "expert_feed_forward_length"; the width is `config`'s
+// where the last is absent. Errors: kInvalidArgument with key, value and limits.
 Result<MixtureConfig> read_mixture_config(const Metadata& metadata, const DecoderConfig& config);
 
 // The experts of each token and their weights.

@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// A weight's extents are constants of the graph.
 TensorType static_type(const WeightInfo& info) {
   TensorType type{info.dtype, {}, LayoutKind::kRowMajor};
   for (const int64_t extent : info.shape.dims()) type.dims.push_back(Dim::constant(extent));
@@ -32,6 +33,7 @@ ModelBuilder::ModelBuilder(const Metadata& metadata, const WeightSource& weights
       activations_(resolve_activations(options.activations, weights)),
       graph_(builtin_ops()) {}
 
+// T tokens, R rows of logits; both are known at each run only.
 ModelInputs ModelBuilder::inputs() {
   const TensorType per_token{DType::kI32, {Dim::symbolic('T')}, LayoutKind::kRowMajor};
   const TensorType per_row{DType::kI32, {Dim::symbolic('R')}, LayoutKind::kRowMajor};
@@ -60,6 +62,7 @@ bool ModelBuilder::has_weight(std::string_view name) const {
   return weights_.info(name).has_value();
 }
 
+// The shape is compared here and not by the graph, so that the message names tensor and config.
 ValueId ModelBuilder::weight(const std::string& name, const Shape& shape) {
   if (graph_.has_error()) return kNoValue;
   const auto info = weights_.info(name);
@@ -83,6 +86,7 @@ ValueId ModelBuilder::optional_weight(const std::string& name, const Shape& shap
 
 ModelBuilder::Activation ModelBuilder::activation_for(ValueId x, DType weight_type,
                                                       const std::string& name) {
+  // Float weights take float activations whatever the options say.
   const BlockFormat* format = find_block_format(weight_type);
   if (format == nullptr || activations_ == Activations::kF32) return {x, kNoValue};
   const int64_t bits = activations_ == Activations::kInt8 ? 8 : 16;
@@ -105,8 +109,12 @@ ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int
 ValueId ModelBuilder::adapt(ValueId y, ValueId x, const std::string& name, int64_t in,
                             int64_t out) {
   for (const auto& adapter : options_.adapters) {
+    // y + factor * B (A x); the products of an adapter are small beside the model's and stay in
+    // floats.
     const std::string base = adapter->prefix + name + ".weight.lora_";
     const auto a_info = weights_.info(base + "a");
+    // Adapters change some products only. A factor that is no matrix stays unused, which finish()
+    // refuses.
     if (!a_info || a_info->shape.rank() != 2) continue;
     const int64_t rank = a_info->shape[0];
     const ValueId a = weight(base + "a", Shape{rank, in});
@@ -149,12 +157,15 @@ ValueId ModelBuilder::rope_with(ValueId x, ValueId factors, const ModelInputs& i
                     name);
 }
 
+// Three kinds of models: plain, with one tensor of divisors (Llama 3), with two that depend on the
+// sequence's length (longrope).
 ValueId ModelBuilder::rope(ValueId x, const ModelInputs& inputs, const RopeConfig& config,
                            const std::string& name) {
   const Shape shape{config.num_rotated / 2};
   if (!config.has_length_factors) {
     return rope_with(x, optional_weight("rope_freqs.weight", shape), inputs, config, name);
   }
+  // Both rotations are computed and rows choose: a batch may mix short and long sequences.
   if (long_context_ == kNoValue) {
     long_context_ = graph_.input("long_context", {DType::kI32, {Dim::symbolic('T')}});
     long_context_threshold_ = config.original_context;
@@ -191,9 +202,12 @@ ValueId ModelBuilder::embed(const ModelInputs& inputs, const DecoderConfig& conf
 
 Heads ModelBuilder::project_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
   const std::string blk = fmt::format("blk.{}.", layer);
-  const ValueId q = linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);
-  const ValueId k = linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);
-  const ValueId v = linear(h, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  const ValueId q =
+      linear(h, blk + "attn_q", c.hidden, c.num_heads * c.key_dim);  // [T, heads * key_dim]
+  const ValueId k =
+      linear(h, blk + "attn_k", c.hidden, c.num_kv_heads * c.key_dim);  // [T, kv_heads * key_dim]
+  const ValueId v = linear(h, blk + "attn_v", c.hidden,
+                           c.num_kv_heads * c.value_dim);  // [T, kv_heads * value_dim]
   return {split_heads(q, c.num_heads, c.key_dim, blk + "q"),
           split_heads(k, c.num_kv_heads, c.key_dim, blk + "k"),
           split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
@@ -201,10 +215,11 @@ Heads ModelBuilder::project_heads(ValueId h, const DecoderConfig& c, int64_t lay
 
 Heads ModelBuilder::project_fused_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
   const std::string blk = fmt::format("blk.{}.", layer);
+  // Rows of the fused weight: [q; k; v], so columns of its product.
   const int64_t k_start = c.num_heads * c.key_dim;
   const int64_t v_start = k_start + c.num_kv_heads * c.key_dim;
   const int64_t end = v_start + c.num_kv_heads * c.value_dim;
-  const ValueId qkv = linear(h, blk + "attn_qkv", c.hidden, end);
+  const ValueId qkv = linear(h, blk + "attn_qkv", c.hidden, end);  // [T, q + k + v]
   const ValueId q = columns(qkv, 0, k_start, blk + "q_columns");
   const ValueId k = columns(qkv, k_start, v_start, blk + "k_columns");
   const ValueId v = columns(qkv, v_start, end, blk + "v_columns");
@@ -213,19 +228,23 @@ Heads ModelBuilder::project_fused_heads(ValueId h, const DecoderConfig& c, int64
           split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
 }
 
+// In the order of effects: keep unrotated keys, append, attend; the graph keeps it.
 ValueId ModelBuilder::attend(const Heads& heads, const ModelInputs& inputs,
                              const DecoderConfig& config, const AttentionRule& rule) {
   const std::string blk = fmt::format("blk.{}.", rule.layer);
   Heads h = heads;
   if (rule.rope != nullptr) {
+    // Kept for the graph that rotates cached keys anew.
     ropes_[rule.layer] = *rule.rope;
     if (options_.is_evictable) {
+      // Before the rotation: eviction rotates the kept keys at their new positions.
       graph_.add("kv.keep_unrotated", {h.k, inputs.positions, inputs.sequences},
                  {{"layer", rule.layer}}, blk + "k_unrotated");
     }
     h.q = rope(h.q, inputs, *rule.rope, blk + "q_rope");
     h.k = rope(h.k, inputs, *rule.rope, blk + "k_rope");
   }
+  // Before attention, which reads the new rows from the cache like all others.
   graph_.add("kv.append", {h.k, h.v, inputs.positions, inputs.sequences}, {{"layer", rule.layer}},
              blk + "kv_append");
   const ValueId a = graph_.add(  // [T, heads, value_dim]
@@ -247,6 +266,7 @@ ValueId ModelBuilder::logits(ValueId x, const DecoderConfig& config) {
   return linear(x, is_tied ? "token_embd" : "output", config.hidden, config.vocab);
 }
 
+// The same builder, empty again after finish(): its inputs and rotations have the same names.
 Result<Graph> ModelBuilder::build_rotation() {
   long_context_ = kNoValue;
   const TensorType per_token{DType::kI32, {Dim::symbolic('T')}, LayoutKind::kRowMajor};
@@ -265,8 +285,10 @@ Result<Graph> ModelBuilder::build_rotation() {
   return graph_.finish();
 }
 
+// Refusing is the only honest answer: an ignored tensor or key gives plausible, wrong text.
 Result<void> ModelBuilder::check_nothing_ignored() const {
   for (const WeightInfo& info : weights_.list()) {
+    // A tensor that no layer asked for means that the file is not what this family computes.
     if (used_weights_.contains(info.name)) continue;
     return fail::unimplemented(
         "Tensor '{}' is not used by this model family; running without it "

@@ -34,9 +34,10 @@ ValueId attention(ModelBuilder& m, const OlmoConfig& c, const ModelInputs& in, i
   const std::string blk = fmt::format("blk.{}.", layer);
   const int64_t q_size = c.num_heads * c.key_dim;
   const int64_t k_size = c.num_kv_heads * c.key_dim;
-  ValueId q = m.linear(x, blk + "attn_q", c.hidden, q_size);
-  ValueId k = m.linear(x, blk + "attn_k", c.hidden, k_size);
-  ValueId v = m.linear(x, blk + "attn_v", c.hidden, c.num_kv_heads * c.value_dim);
+  ValueId q = m.linear(x, blk + "attn_q", c.hidden, q_size);  // [T, heads * key_dim]
+  ValueId k = m.linear(x, blk + "attn_k", c.hidden, k_size);  // [T, kv_heads * key_dim]
+  ValueId v = m.linear(x, blk + "attn_v", c.hidden,
+                       c.num_kv_heads * c.value_dim);  // [T, kv_heads * value_dim]
   q = m.rms_norm(q, blk + "attn_q_norm", q_size, c.norm_eps);
   k = m.rms_norm(k, blk + "attn_k_norm", k_size, c.norm_eps);
   const Heads heads{m.split_heads(q, c.num_heads, c.key_dim, blk + "q"),
@@ -50,6 +51,7 @@ ValueId attention(ModelBuilder& m, const OlmoConfig& c, const ModelInputs& in, i
                    .window = window});
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const OlmoConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -57,16 +59,16 @@ ValueId forward(ModelBuilder& m, const OlmoConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    ValueId h = attention(m, c, in, layer, x);
-    h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, h}, {}, blk + "attn_residual");
-    ValueId f = swiglu_feed_forward(m, c, layer, x);
-    f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");
+    ValueId h = attention(m, c, in, layer, x);                             // [T, hidden]
+    h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, h}, {}, blk + "attn_residual");              // [T, hidden]
+    ValueId f = swiglu_feed_forward(m, c, layer, x);                       // [T, hidden]
+    f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);        // [T, hidden]
+    x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");               // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// Phi-3; its long variants bring two sets of rotary factors.
 struct Phi3Config : DecoderConfig {
   WindowPattern window;
   RopeConfig rope;
@@ -19,6 +20,7 @@ Result<Phi3Config> read_config(const Metadata& m, const WeightSource& weights) {
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  // longrope (arXiv:2402.13753): files carry the factors as tensors, not as keys.
   c.rope.has_length_factors = weights.info("rope_factors_long.weight").has_value();
   if (!c.rope.has_length_factors) return c;
   const std::string scaling = c.arch + ".rope.scaling.";
@@ -41,13 +43,15 @@ ValueId attention(ModelBuilder& m, const Phi3Config& c, const ModelInputs& in, i
                    .window = c.window.of_layer(layer)});
 }
 
+// SwiGLU over one product that holds gate and up side by side. h [T, hidden] -> [T, hidden]
 ValueId feed_forward(ModelBuilder& m, const Phi3Config& c, int64_t layer, ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
   const ValueId gate_up = m.linear(h, blk + "ffn_up", c.hidden, 2 * c.ffn);  // [T, 2 * ffn]
-  const ValueId y = m.graph().add("activation.swiglu", {gate_up}, {}, blk + "swiglu");
+  const ValueId y = m.graph().add("activation.swiglu", {gate_up}, {}, blk + "swiglu");  // [T, ffn]
   return m.linear(y, blk + "ffn_down", c.ffn, c.hidden);
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const Phi3Config& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -55,14 +59,16 @@ ValueId forward(ModelBuilder& m, const Phi3Config& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
-    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");                                         // [T, hidden]
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, feed_forward(m, c, layer, f)}, {},
+              blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// All three families; a dense model has no experts.
 struct QwenConfig : DecoderConfig {
   RopeConfig rope;
   bool has_head_norms = false;  // Qwen3
@@ -31,13 +32,17 @@ ValueId attention(ModelBuilder& m, const QwenConfig& c, const ModelInputs& in, i
                   ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
   Heads heads = m.project_heads(h, c, layer);
+  // Each head of q and k is normed alone, before its rotation.
   if (c.has_head_norms) {
-    heads.q = m.rms_norm(heads.q, blk + "attn_q_norm", c.key_dim, c.norm_eps);
-    heads.k = m.rms_norm(heads.k, blk + "attn_k_norm", c.key_dim, c.norm_eps);
+    heads.q =
+        m.rms_norm(heads.q, blk + "attn_q_norm", c.key_dim, c.norm_eps);  // [T, heads, key_dim]
+    heads.k =
+        m.rms_norm(heads.k, blk + "attn_k_norm", c.key_dim, c.norm_eps);  // [T, kv_heads, key_dim]
   }
   return m.attend(heads, in, c, {.layer = layer, .rope = &c.rope, .scale = c.attention_scale});
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const QwenConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -45,16 +50,17 @@ ValueId forward(ModelBuilder& m, const QwenConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
-    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
+    const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");                                         // [T, hidden]
+    const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
     const ValueId y = c.mixture.num_experts > 0 ? swiglu_mixture(m, c, c.mixture, layer, f)
                                                 : swiglu_feed_forward(m, c, layer, f);
-    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");
+    x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 Result<LanguageModel> build(const Metadata& metadata, const WeightSource& weights,

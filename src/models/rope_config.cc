@@ -25,6 +25,7 @@ Result<void> read_yarn(const Metadata& metadata, const std::string& prefix, Rope
                          metadata.integer(scaling + "original_context_length"));
   QUERN_ASSIGN_OR_RETURN(config.beta_fast, metadata.number_or(scaling + "yarn_beta_fast", 32.0));
   QUERN_ASSIGN_OR_RETURN(config.beta_slow, metadata.number_or(scaling + "yarn_beta_slow", 1.0));
+  // The paper's temperature, in strict arithmetic: it is part of the graph.
   const double usual = config.factor <= 1.0 ? 1.0 : 0.1 * strict_log(config.factor) + 1.0;
   QUERN_ASSIGN_OR_RETURN(const double stated, metadata.number_or(scaling + "attn_factor", usual));
   QUERN_ASSIGN_OR_RETURN(config.attention_factor,

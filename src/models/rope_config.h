@@ -7,6 +7,8 @@
 
 namespace quern {
 
+// Rotary position embedding (Su et al. 2021, arXiv:2104.09864) with its later scalings. A plain
+// value.
 // Attributes of positional.rope_at.
 struct RopeConfig {
   int64_t num_rotated = 0;  // leading elements of a head that rotate
@@ -23,7 +25,9 @@ struct RopeConfig {
   bool has_length_factors = false;
 };
 
-// Reads "<architecture>.rope.*". Errors: kUnimplemented for a scaling type that is not known.
+// Reads "<architecture>.rope.*" for heads of `head_dim` elements. `style` is the family's: files do
+// not say it. Errors: kInvalidArgument with key, value and limits; kUnimplemented for a scaling
+// type that is not known.
 Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string& architecture,
                                     int64_t head_dim, const std::string& style);
 

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// Window and rotation on top of the common sizes.
 struct StarCoder2Config : DecoderConfig {
   WindowPattern window;
   RopeConfig rope;
@@ -33,6 +34,7 @@ ValueId attention(ModelBuilder& m, const StarCoder2Config& c, const ModelInputs&
                    .window = c.window.of_layer(layer)});
 }
 
+// Logits [R, vocab] of the rows asked for.
 ValueId forward(ModelBuilder& m, const StarCoder2Config& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
@@ -40,14 +42,16 @@ ValueId forward(ModelBuilder& m, const StarCoder2Config& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
-    const ValueId h = m.layer_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {}, blk + "attn_residual");
-    const ValueId f = m.layer_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);
-    x = g.add("math.add", {x, gelu_feed_forward(m, c, layer, f)}, {}, blk + "ffn_residual");
+    const ValueId h = m.layer_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
+              blk + "attn_residual");                                           // [T, hidden]
+    const ValueId f = m.layer_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    x = g.add("math.add", {x, gelu_feed_forward(m, c, layer, f)}, {},
+              blk + "ffn_residual");  // [T, hidden]
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
-  x = m.layer_norm(x, "output_norm", c.hidden, c.norm_eps);
-  return m.logits(x, c);  // [R, vocab]
+  x = m.layer_norm(x, "output_norm", c.hidden, c.norm_eps);                  // [R, hidden]
+  return m.logits(x, c);                                                     // [R, vocab]
 }
 
 }  // namespace

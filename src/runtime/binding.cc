@@ -7,6 +7,8 @@
 namespace quern {
 namespace {
 
+// One axis of an input: a constant must match; a symbol gets its value at the first input that has
+// it and must match after that.
 Result<void> bind_dim(const Dim& dim, int64_t extent, int axis, const std::string& name,
                       SymbolValues& symbols) {
   if (dim.is_constant()) {
@@ -28,6 +30,7 @@ Result<void> bind_dim(const Dim& dim, int64_t extent, int axis, const std::strin
   return {};
 }
 
+// One input against its declared type.
 Result<void> bind_input(const std::string& name, const TensorType& type, const Tensor& tensor,
                         SymbolValues& symbols) {
   if (tensor.dtype() != type.dtype) {
@@ -45,6 +48,7 @@ Result<void> bind_input(const std::string& name, const TensorType& type, const T
   return {};
 }
 
+// Presence only: whether a store fits the declaration is the backend's to say.
 Result<void> check_states(const Graph& graph, const RunArguments& arguments) {
   for (const StateDecl& state : graph.states()) {
     const auto it = arguments.states.find(state.name);
@@ -77,6 +81,7 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
     }
     QUERN_TRY(bind_input(node.name, graph.value(node.outputs[0]).type, it->second, symbols));
   }
+  // All inputs of the graph were found; with an equal count nothing else can be there.
   if (arguments.inputs.size() != inputs.size()) {
     for (const auto& [name, tensor] : arguments.inputs) {
       const ValueId value = graph.find_value(name);

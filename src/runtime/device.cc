@@ -51,6 +51,7 @@ const Tensor* RunResult::find(std::string_view name) const {
   return nullptr;
 }
 
+// There is one way to run: every backend implements submit(), and this is what waits for it.
 Result<RunResult> Executable::run(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const auto submission, submit(arguments));
   return submission->wait();
@@ -60,6 +61,7 @@ void BackendRegistry::add(std::unique_ptr<Backend> backend) {
   backends_.push_back(std::move(backend));
 }
 
+// By exact name: a typing error must not run on another device.
 Result<const Backend*> BackendRegistry::find(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const auto& backend : backends_) {

@@ -53,17 +53,20 @@ void HostKvStore::copy_row_in(int64_t layer, int64_t sequence, int64_t head, int
               static_cast<size_t>(unrotated_row_bytes_));
 }
 
+// Row by row through a buffer: source and target are often in one page.
 Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
   if (start < 0 || count < 0 || start > found->length || count > found->length - start) {
-    return fail::out_of_range("Rows {} to {} cannot be dropped from a sequence of {}.", start,
-                              start + count, found->length);
+    return fail::out_of_range("{} rows from {} cannot be dropped from a sequence of {}.", count,
+                              start, found->length);
   }
+  // Pages from the first that changes are made the sequence's own; those behind the new end go.
   const int64_t length = found->length - count;
   QUERN_TRY(unshare(*found, start / kKvPageRows, ceil_divide(length, kKvPageRows)));
   std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
   for (int64_t layer = 0; layer < num_layers_; ++layer) {
     for (int64_t head = 0; head < num_heads_; ++head) {
+      // Ascending, so that a row is read before it is overwritten.
       for (int64_t position = start; position < length; ++position) {
         copy_row_out(layer, sequence, head, position + count, row.data());
         copy_row_in(layer, sequence, head, position, row.data());
@@ -73,6 +76,7 @@ Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t cou
   return truncate(sequence, length);
 }
 
+// Order: layer, head, position.
 Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const {
   QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));
   const int64_t count = num_layers_ * num_heads_ * found->length;
@@ -91,12 +95,17 @@ Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const 
 Result<int32_t> HostKvStore::import_rows(int64_t length, std::span<const std::byte> rows) {
   const auto per_layer = checked_multiply(length, num_heads_ * row_bytes());
   const auto wanted = per_layer ? checked_multiply(*per_layer, num_layers_) : std::nullopt;
+  // Sizes from files: products are checked before they are compared.
   if (length < 0 || !wanted || *wanted != static_cast<int64_t>(rows.size())) {
     return fail::invalid("{} bytes do not hold {} rows of {} layers with {} heads of {} bytes.",
                          rows.size(), length, num_layers_, num_heads_, row_bytes());
   }
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, create_sequence());
-  QUERN_TRY(reserve(sequence, length));
+  const auto reserved = reserve(sequence, length);
+  if (!reserved) {
+    QUERN_TRY(remove_sequence(sequence));  // the caller never learns its id
+    return tl::unexpected(reserved.error());
+  }
   const std::byte* row = rows.data();
   for (int64_t layer = 0; layer < num_layers_; ++layer) {
     for (int64_t head = 0; head < num_heads_; ++head) {

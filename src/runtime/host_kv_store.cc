@@ -16,9 +16,14 @@ namespace {
 // Rows are stored in f32 staging before and after conversion; head dims are at most this.
 constexpr int64_t kMaxHeadDim = 4096;
 
-Result<DType> cache_type(const Attributes& attributes, std::string_view name) {
-  const std::string& text = attributes.text(name);
-  const auto dtype = find_dtype(text);
+Result<DType> cache_type(const StateDecl& declaration, std::string_view name) {
+  const AttributeValue* value = declaration.attributes.find(name);
+  const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+  if (text == nullptr) {
+    return fail::invalid("State '{}' needs the attribute '{}', the name of a type.",
+                         declaration.name, name);
+  }
+  const auto dtype = find_dtype(*text);
   const bool is_known =
       dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 || *dtype == DType::kBF16 ||
                 *dtype == DType::kQ8_0 || *dtype == DType::kQ4_0);
@@ -26,11 +31,12 @@ Result<DType> cache_type(const Attributes& attributes, std::string_view name) {
     return fail::invalid(
         "A cache of type '{}' is not supported; the types are f32, f16, bf16, "
         "q8_0, q4_0.",
-        text);
+        *text);
   }
   return *dtype;
 }
 
+// Bytes of one stored row: whole blocks.
 int64_t stored_bytes(DType dtype, int64_t dim) {
   const DTypeInfo& info = dtype_info(dtype);
   return ceil_divide(dim, info.block_size) * info.block_bytes;
@@ -48,6 +54,7 @@ void encode_row(DType dtype, std::span<const float> row, std::byte* out) {
   quantize_row(dtype, staging.data(), out, padded);
 }
 
+// The inverse, without the padding.
 void decode_row(DType dtype, const std::byte* stored, std::span<float> row) {
   if (!is_quantized(dtype)) {
     dequantize_row(dtype, stored, row.data(), static_cast<int64_t>(row.size()));
@@ -67,6 +74,8 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
                          declaration.name, declaration.kind);
   }
   const Attributes& a = declaration.attributes;
+  // Declarations come from text and files too: everything is looked up before it is used. The
+  // limits keep the products below 2^62.
   for (const auto* name : {"layers", "heads", "key_dim", "value_dim"}) {
     const AttributeValue* value = a.find(name);
     const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
@@ -84,8 +93,8 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
     return fail::invalid("State '{}' has heads of {} values; the limit is {}.", declaration.name,
                          std::max(store->key_dim_, store->value_dim_), kMaxHeadDim);
   }
-  QUERN_ASSIGN_OR_RETURN(store->key_type_, cache_type(a, "key_type"));
-  QUERN_ASSIGN_OR_RETURN(store->value_type_, cache_type(a, "value_type"));
+  QUERN_ASSIGN_OR_RETURN(store->key_type_, cache_type(declaration, "key_type"));
+  QUERN_ASSIGN_OR_RETURN(store->value_type_, cache_type(declaration, "value_type"));
   store->key_row_bytes_ = stored_bytes(store->key_type_, store->key_dim_);
   store->value_row_bytes_ = stored_bytes(store->value_type_, store->value_dim_);
   const AttributeValue* keeps = a.find("keeps_unrotated");
@@ -116,6 +125,7 @@ const HostKvStore::Sequence& HostKvStore::at(int64_t sequence) const {
   return *sequences_[static_cast<size_t>(sequence)];
 }
 
+// Ids are small: the lowest free one, so that tables by id stay dense.
 Result<int32_t> HostKvStore::create_sequence() {
   for (size_t id = 0; id < sequences_.size(); ++id) {
     if (sequences_[id] != nullptr) continue;
@@ -132,6 +142,7 @@ Result<void> HostKvStore::remove_sequence(int32_t sequence) {
   return {};
 }
 
+// Copies pointers to pages. The copy is made before the new sequence, which may move the list.
 Result<int32_t> HostKvStore::clone_sequence(int32_t sequence) {
   QUERN_ASSIGN_OR_RETURN(const Sequence* source, std::as_const(*this).find(sequence));
   Sequence copy = *source;
@@ -153,6 +164,7 @@ Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
   return page;
 }
 
+// Copies before writing. use_count() is exact here: one thread owns the store.
 Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t last) {
   const int64_t end = std::min(last, static_cast<int64_t>(sequence.pages.size()));
   for (int64_t page = first; page < end; ++page) {
@@ -165,12 +177,14 @@ Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t las
   return {};
 }
 
+// Pages that the rows need, each the sequence's own from the first that will be written.
 Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
   if (count < 0 || count > (int64_t{1} << 40)) {
     return fail::invalid("{} rows cannot be reserved in a key-value store.", count);
   }
   const int64_t wanted = found->length + count;
+  // The page that holds the next row may be half full and shared with a clone.
   QUERN_TRY(unshare(*found, found->length / kKvPageRows, ceil_divide(wanted, kKvPageRows)));
   while (static_cast<int64_t>(found->pages.size()) * kKvPageRows < wanted) {
     QUERN_ASSIGN_OR_RETURN(auto page, new_page());
@@ -180,6 +194,7 @@ Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
   return {};
 }
 
+// Only moves the end: the rows were written by the run.
 Result<void> HostKvStore::commit(int32_t sequence, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
   if (count < 0 || found->length + count > found->reserved) {
@@ -190,6 +205,7 @@ Result<void> HostKvStore::commit(int32_t sequence, int64_t count) {
   return {};
 }
 
+// Pages behind the new end are freed, or left to the clones that share them.
 Result<void> HostKvStore::truncate(int32_t sequence, int64_t length) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
   if (length < 0 || length > found->length) {
@@ -201,6 +217,7 @@ Result<void> HostKvStore::truncate(int32_t sequence, int64_t length) {
   return {};
 }
 
+// Clones share pages: each is counted once.
 int64_t HostKvStore::size_bytes() const {
   std::vector<const KvPage*> pages;
   for (const auto& sequence : sequences_) {
@@ -212,6 +229,7 @@ int64_t HostKvStore::size_bytes() const {
   return static_cast<int64_t>(pages.size() - duplicates.size()) * page_bytes_;
 }
 
+// Kernels ask with ids from outside, so any number is allowed.
 int64_t HostKvStore::capacity(int64_t sequence) const {
   if (sequence < 0 || static_cast<size_t>(sequence) >= sequences_.size()) return -1;
   const auto& found = sequences_[static_cast<size_t>(sequence)];
@@ -233,6 +251,7 @@ std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head
   return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
 }
 
+// Float keys lie transposed: element d of a row is 64 elements behind element d - 1.
 void HostKvStore::write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                             std::span<const float> key) {
   const int64_t row = position % kKvPageRows;
@@ -286,6 +305,7 @@ std::span<const std::byte> HostKvStore::key_blocks(int64_t layer, int64_t sequen
   return {keys + (position % kKvPageRows) * key_row_bytes_, static_cast<size_t>(key_row_bytes_)};
 }
 
+// The last part of a head's block, row by row.
 std::byte* HostKvStore::unrotated_row(int64_t layer, int64_t sequence, int64_t head,
                                       int64_t position) const {
   return block(layer, sequence, head, position / kKvPageRows) +

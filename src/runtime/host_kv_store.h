@@ -15,12 +15,14 @@ namespace quern {
 
 inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
 
-// One page: kKvPageRows rows of all layers and heads. For layer l and head h a key block, then a
-// value block. Float keys lie transposed, [key_dim][kKvPageRows], so that scores vectorise over
-// keys; quantised keys and all values lie by row. Where unrotated keys are kept, they follow by row
-// in f32.
+// One page: kKvPageRows rows of all layers and heads. For layer l and head h of H, at (l * H + h)
+// blocks of the same size, rounded up to 64 bytes:
+//   keys      float: [key_dim][64] transposed, so that scores vectorise over keys; quantised: by
+//   row values    by row unrotated by row in f32, where the store keeps them
+// A page that several sequences hold is read-only until one of them needs its own copy.
 struct KvPage {
   Buffer buffer;
+  // The buffer's host address.
   std::byte* data = nullptr;
 };
 
@@ -29,7 +31,7 @@ struct KvPage {
 class HostKvStore final : public KvStore, public KvState {
  public:
   // From a state of kind "kv": layers, heads, key_dim, value_dim, key_type, value_type and,
-  // optionally, keeps_unrotated.
+  // optionally, keeps_unrotated. Errors: kInvalidArgument, naming state and attribute.
   static Result<std::unique_ptr<HostKvStore>> make(const StateDecl& declaration);
 
   Result<int32_t> create_sequence() override;
@@ -45,6 +47,8 @@ class HostKvStore final : public KvStore, public KvState {
   Result<int32_t> import_rows(int64_t length, std::span<const std::byte> rows) override;
   KvState* host_state() override { return this; }
 
+  // KvState: what kernels ask for and write. Positions are below capacity(sequence); rows are f32
+  // and are converted to and from the stored types. Calls for one row must not overlap.
   int64_t num_heads() const override { return num_heads_; }
   int64_t key_dim() const override { return key_dim_; }
   int64_t value_dim() const override { return value_dim_; }
@@ -75,21 +79,29 @@ class HostKvStore final : public KvStore, public KvState {
   int64_t value_row_bytes() const { return value_row_bytes_; }
 
  private:
+  // Pages in order: row r is row r % kKvPageRows of page r / kKvPageRows.
   struct Sequence {
     std::vector<std::shared_ptr<KvPage>> pages;
+    // Committed rows, and rows that may be written: length <= reserved.
     int64_t length = 0;
     int64_t reserved = 0;
   };
   HostKvStore() = default;
+  // The sequence of this id. Errors: kNotFound.
   Result<Sequence*> find(int32_t sequence);
   Result<const Sequence*> find(int32_t sequence) const;
+  // The same for an id that was checked when the run was bound.
   const Sequence& at(int64_t sequence) const;
+  // A zeroed page: rows that were never written read as zeros.
   Result<std::shared_ptr<KvPage>> new_page() const;
+  // The block of a layer and head in a page: keys, then values, then unrotated keys.
   std::byte* block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
   // Gives the sequence its own copy of shared pages from `first` up to `last`, exclusive.
   Result<void> unshare(Sequence& sequence, int64_t first, int64_t last);
   // One stored key, value and unrotated key, end to end: row_bytes() bytes.
   int64_t row_bytes() const { return key_row_bytes_ + value_row_bytes_ + unrotated_row_bytes_; }
+  // A row in stored types to and from row_bytes() contiguous bytes; the same for every store of one
+  // state, whatever its page layout.
   void copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                     std::byte* row) const;
   void copy_row_in(int64_t layer, int64_t sequence, int64_t head, int64_t position,

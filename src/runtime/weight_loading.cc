@@ -12,6 +12,7 @@ Result<Tensor> load_weight(const std::string& name, const TensorType& type,
     return fail::precondition("The graph needs the weight '{}', but no weights are given.", name);
   }
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, weights->weight(name));
+  // A weight has no symbols; one that does is an error here.
   QUERN_ASSIGN_OR_RETURN(const Shape wanted, type.resolve(SymbolValues{}));
   if (tensor.dtype() != type.dtype || !(tensor.shape() == wanted)) {
     return fail::invalid("Weight '{}' is {}{}; the graph needs {}.", name,

@@ -13,6 +13,8 @@ using Kind = BlockFormat::Kind;
 // Elements of a block in runs that share scale, sub-scale and minimum.
 template <Kind kKind>
 void dequantize_block(const BlockFormat& format, const DecodedBlock& block, float* out) {
+  // The products scale * sub and minimum * min are exact, so taking them once per run gives the
+  // bits of taking them per element.
   const int run = std::min(format.scale_group, format.sub_block);
   for (int begin = 0; begin < format.block_size; begin += run) {
     const int j = begin / format.sub_block;

@@ -9,8 +9,10 @@
 
 namespace quern {
 
+// Elements of the largest block: the K, iq and ternary formats.
 inline constexpr int kMaxBlockSize = 256;
 
+// Scratch memory of a reader: a plain value; thread-compatible.
 // One block. With j = i / sub_block and g = i / scale_group, element i is
 //   w = (scale[g] * sub[j]) * q[i], then + minimum (kScaleMin) or - (minimum * mins[j])
 //   (kSuperScaleMin); every product is exact in f32.
@@ -24,11 +26,17 @@ struct DecodedBlock {
   float minimum;     // kScaleMin and kSuperScaleMin only
 };
 
+// A row of a static table: immutable and thread-safe.
 // The one description of a format. Products with integer activations and dequantisation both go
 // through decode; a backend's packed layout is made from it too.
 struct BlockFormat {
+  // Which fields of DecodedBlock a format uses: a scale; and a minimum; and integer sub-scales; and
+  // all of them.
   enum class Kind : uint8_t { kScale, kScaleMin, kSuperScale, kSuperScaleMin };
+  // Reads the block_bytes bytes of a block, at any alignment. Every byte pattern decodes: blocks
+  // from files need no check.
   using Decode = void (*)(const std::byte* block, DecodedBlock& out);
+  // Writes a block of block_size values; any values, NaN and infinity too.
   using Encode = void (*)(const float* x, std::byte* block);
 
   DType dtype;
@@ -48,6 +56,7 @@ struct BlockFormat {
 };
 
 // The format of a block-quantised weight dtype, or null for the others (q8_K is not a weight).
+// Points into a static table.
 const BlockFormat* find_block_format(DType dtype);
 
 // True for floats, plain integers and every format that find_block_format knows.

@@ -15,7 +15,10 @@
 namespace quern {
 namespace {
 
+// A cache line, and the widest vector: rows that start a buffer load without splits.
 constexpr int64_t kAlignment = 64;
+// 2 MiB: from here memory is mapped, and the system asked for huge pages, which cut the cost of
+// address translation when weights stream.
 constexpr int64_t kHugePage = int64_t{1} << 21;
 
 // Memory of this process. Owned: from aligned_alloc or mmap; borrowed: kept alive by `owner`.
@@ -87,6 +90,7 @@ std::byte* map_huge_pages(int64_t size_bytes) {
   return begin + before;
 }
 
+// Whether `size` bytes from `offset` lie inside `limit`; the sum may not overflow.
 Result<void> check_range(int64_t offset, int64_t size, int64_t limit) {
   const auto end = checked_add(offset, size);
   if (offset < 0 || size < 0 || !end || *end > limit) {
@@ -125,6 +129,7 @@ std::string_view Buffer::place() const {
   return storage_ ? storage_->place() : "nowhere";
 }
 
+// Ranges are relative to this buffer, which may be a slice itself.
 Result<Buffer> Buffer::slice(int64_t offset, int64_t size_bytes) const {
   QUERN_TRY(check_range(offset, size_bytes, size_bytes_));
   Buffer part = *this;

@@ -31,6 +31,7 @@ struct Format {
   static constexpr uint32_t kOverflow = kHasInfinity ? kTopExponent : kNan;
   static constexpr uint32_t kLargest = kOverflow - 1;  // the largest finite code
 };
+// IEEE 754 binary16; the upper half of a binary32; the two of OCP FP8 1.0 (2023).
 using F16 = Format<5, 10, true>;
 using BF16 = Format<8, 7, true>;
 using F8E4M3 = Format<4, 3, false>;
@@ -88,6 +89,7 @@ constexpr uint32_t narrow(Source x, bool saturate) {
 
 }  // namespace narrow_float
 
+// Codes to f32, exact; NaN codes give NaN.
 constexpr float f16_to_f32(uint16_t code) {
   return narrow_float::widen<narrow_float::F16>(code);
 }
@@ -106,14 +108,17 @@ template <std::floating_point Source>
 constexpr uint16_t to_f16(Source x) {
   return static_cast<uint16_t>(narrow_float::narrow<narrow_float::F16>(x, false));
 }
+// Past the largest finite bf16: infinity.
 template <std::floating_point Source>
 constexpr uint16_t to_bf16(Source x) {
   return static_cast<uint16_t>(narrow_float::narrow<narrow_float::BF16>(x, false));
 }
+// Past 448: 448 when `saturate`, else NaN, as the format has no infinity.
 template <std::floating_point Source>
 constexpr uint8_t to_f8e4m3(Source x, bool saturate = true) {
   return static_cast<uint8_t>(narrow_float::narrow<narrow_float::F8E4M3>(x, saturate));
 }
+// Past 57,344: infinity, or 57,344 when `saturate`.
 template <std::floating_point Source>
 constexpr uint8_t to_f8e5m2(Source x, bool saturate = false) {
   return static_cast<uint8_t>(narrow_float::narrow<narrow_float::F8E5M2>(x, saturate));

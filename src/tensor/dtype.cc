@@ -7,6 +7,8 @@
 namespace quern {
 namespace {
 
+// Rows of the table by kind: float, integer (packed ones count a byte or more as a block), complex,
+// and the formats of ggml with elements and bytes of a block.
 constexpr DTypeInfo floating(DType d, std::string_view name, int bytes) {
   return {d, name, 1, bytes, true, false, false};
 }
@@ -68,6 +70,7 @@ constexpr std::array<DTypeInfo, kNumDTypes> kTable = {
     quantized(DType::kQ2_0, "q2_0", 64, 18),
 };
 
+// dtype_info() indexes the table by the enumeration.
 constexpr bool table_is_in_order() {
   for (int i = 0; i < kNumDTypes; ++i) {
     if (static_cast<int>(kTable[static_cast<size_t>(i)].dtype) != i) return false;
@@ -90,6 +93,7 @@ std::string_view dtype_name(DType dtype) {
   return dtype_info(dtype).name;
 }
 
+// 45 short names: a walk costs less than a table of hashes.
 std::optional<DType> find_dtype(std::string_view name) {
   for (const DTypeInfo& info : kTable) {
     if (info.name == name) return info.dtype;

@@ -24,6 +24,8 @@ Result<Shape> Shape::make(std::span<const int64_t> dims) {
   int64_t product = 1;
   for (const int64_t extent : dims) {
     if (extent < 0) return fail::invalid("The extent {} of a shape is negative.", extent);
+    // Extents of 0 count as 1: then the product of any subset of axes, such as num_rows(), fits
+    // too.
     const auto next = checked_multiply(product, std::max<int64_t>(extent, 1));
     if (!next || *next >= int64_t{1} << 62) {
       return fail::invalid("A shape with the extent {} has 2^62 elements or more.", extent);

@@ -10,6 +10,8 @@
 namespace quern {
 
 Result<int64_t> dense_size_bytes(DType dtype, const Shape& shape) {
+  // A shape from a list of extents was never checked: negative ones would give a negative size.
+  QUERN_TRY(Shape::make(shape.dims()));
   const DTypeInfo& info = dtype_info(dtype);
   if (shape.last() % info.block_size != 0) {
     return fail::invalid("The last extent {} of a {} tensor is not a multiple of its block of {}.",
@@ -61,6 +63,7 @@ int64_t Tensor::size_bytes() const {
 
 Result<std::vector<std::byte>> Tensor::read() const {
   std::vector<std::byte> bytes(static_cast<size_t>(size_bytes()));
+  // A buffer of no bytes may be empty altogether.
   if (!bytes.empty()) QUERN_TRY(buffer_.read(0, bytes));
   return bytes;
 }
@@ -78,6 +81,7 @@ Result<std::vector<T>> Tensor::read_as() const {
   return values;
 }
 
+// The element types that the header promises.
 template Result<std::vector<float>> Tensor::read_as<float>() const;
 template Result<std::vector<double>> Tensor::read_as<double>() const;
 template Result<std::vector<int8_t>> Tensor::read_as<int8_t>() const;
@@ -89,6 +93,7 @@ template Result<std::vector<uint32_t>> Tensor::read_as<uint32_t>() const;
 template Result<std::vector<int64_t>> Tensor::read_as<int64_t>() const;
 template Result<std::vector<uint64_t>> Tensor::read_as<uint64_t>() const;
 
+// Only the shape changes: block formats need rows of whole blocks in the new one too.
 Result<Tensor> Tensor::reshape(const Shape& shape) const {
   if (layout_.kind != LayoutKind::kRowMajor || shape.num_elements() != shape_.num_elements()) {
     return fail::invalid("A tensor of shape {} cannot be reshaped to {}.", shape_.to_string(),

@@ -14,11 +14,13 @@ struct ArenaRequest {
   int32_t last = 0;
 };
 
+// Where each request lies. A plain value.
 struct ArenaLayout {
   std::vector<int64_t> offsets;  // by request, multiples of kArenaAlignment
   int64_t size_bytes = 0;
 };
 
+// A cache line: values of different steps never share one, and vector loads do not split.
 inline constexpr int64_t kArenaAlignment = 64;
 
 // Largest first, each at the lowest offset that no value alive at the same time covers. A request

@@ -6,6 +6,7 @@
 
 namespace quern::cpu {
 
+// Immutable once compiled; thread-safe.
 struct PlanArtifact final : Artifact {
   Graph graph;
   Plan plan;

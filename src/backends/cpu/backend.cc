@@ -9,11 +9,13 @@
 namespace quern {
 namespace {
 
+// Serves what op_table() lists; compile() makes the plan and needs no particular machine.
 class CpuBackend final : public Backend {
  public:
   std::string_view name() const override { return "cpu"; }
 
   Result<Capabilities> default_caps(std::string_view arch) const override {
+    // An instruction set of the build that this machine lacks can be compiled for, not opened.
     Capabilities capabilities = cpu::probe_capabilities();
     if (arch.empty() || arch == capabilities.arch) return capabilities;
     const auto isa = cpu::find_isa(arch);

@@ -51,6 +51,7 @@ void BoundPlan::add_view(const Graph& graph, const Plan& plan, ValueId value) {
   view_storage_.push_back(plan.value_storage[static_cast<size_t>(value)]);
 }
 
+// Views of all steps in one list: inputs, with a view for each declared port, then outputs.
 void BoundPlan::make_views(const Graph& graph, const Plan& plan) {
   for (const PlannedStep& step : plan.steps) {
     const Node& node = graph.node(step.node);
@@ -91,6 +92,7 @@ Result<void> BoundPlan::size_storages(const Graph& graph, const Plan& plan,
   return {};
 }
 
+// Only values of the arena: results, inputs and weights have memory of their own.
 Result<void> BoundPlan::lay_out(const Plan& plan) {
   std::vector<ArenaRequest> requests;
   std::vector<size_t> storages;
@@ -112,6 +114,7 @@ Result<void> BoundPlan::lay_out(const Plan& plan) {
   return {};
 }
 
+// Loaded storages have their address from make(); the others change with each run.
 void BoundPlan::attach(const RunMemory& memory) {
   bool has_moved = !is_attached_;
   for (size_t i = 0; i < storages_.size(); ++i) {

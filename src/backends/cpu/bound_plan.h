@@ -28,9 +28,11 @@ class BoundPlan {
 
   const SymbolValues& symbols() const { return symbols_; }
   int64_t arena_bytes() const { return arena_bytes_; }
+  // Of a value, and the size of a storage, under these symbols.
   const Shape& shape(ValueId value) const { return shapes_[static_cast<size_t>(value)]; }
   int64_t storage_bytes(int32_t storage) const { return sizes_[static_cast<size_t>(storage)]; }
 
+  // Gives every view its address in `memory`, which must live until the next call.
   void attach(const RunMemory& memory);
   // Views and packed forms of a step; valid until the next attach().
   StepContext context(size_t step) const;
@@ -38,6 +40,7 @@ class BoundPlan {
   const std::byte* data(int32_t storage) const { return bases_[static_cast<size_t>(storage)]; }
 
  private:
+  // Where the views and packed forms of a step are.
   struct StepPlace {
     size_t first_input = 0;
     size_t num_inputs = 0;

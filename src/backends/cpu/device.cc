@@ -11,8 +11,11 @@
 namespace quern::cpu {
 namespace {
 
+// More threads than any machine that this runs on has CPUs.
 constexpr int kMaxThreads = 1024;
 
+// The best kernels of this machine, or those of the level that was asked for. Never a lower one in
+// silence.
 Result<const KernelTable*> choose_kernels(const std::string& name) {
   const CpuFeatures features = detect_cpu_features();
   if (name.empty()) return &best_kernel_table(features);

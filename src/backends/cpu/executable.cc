@@ -52,6 +52,7 @@ class FinishedSubmission final : public Submission {
   RunResult result_;
 };
 
+// Loads once, runs many times; the arena and the plans of recent sizes are kept between runs.
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
@@ -110,6 +111,8 @@ int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
   return shape ? dense_size_bytes(type.dtype, *shape).value_or(0) : 0;
 }
 
+// Packs weights one after another and lets go of the source: a mapped file need not stay in memory
+// beside its packed form.
 Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
   SharedTables tables;
   int64_t total = 0;
@@ -140,6 +143,7 @@ void CpuExecutable::find_next_weights() {
   }
 }
 
+// The plan for these extents, made at their first run and kept while it is used.
 Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
   for (auto it = bound_plans_.begin(); it != bound_plans_.end(); ++it) {
     if (!(it->symbols() == symbols)) continue;
@@ -153,6 +157,7 @@ Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
   return &bound_plans_.front();
 }
 
+// Grows only: a decode step after a prefill finds more than it needs.
 Result<void> CpuExecutable::grow_arena(int64_t size_bytes) {
   if (size_bytes <= arena_.size_bytes()) return {};
   QUERN_TRY(check_room("A run of this size", size_bytes));
@@ -230,6 +235,7 @@ Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId valu
   return Tensor::from_bytes(dtype, bound.shape(value), {bound.data(id), size});
 }
 
+// Runs to its end before it returns: the host is the device.
 Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, inputs_, arguments));
   QUERN_ASSIGN_OR_RETURN(const auto states, bind_states(graph_, arguments));

@@ -10,6 +10,7 @@
 namespace quern::cpu {
 namespace {
 
+// The reference kernel of graph.constant, run once when the graph is loaded.
 Result<Tensor> make_constant(const Graph& graph, const Node& node) {
   const TensorType& type = graph.value(node.outputs[0]).type;
   QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve(SymbolValues{}));

@@ -10,6 +10,7 @@
 
 namespace quern::cpu {
 
+// Borrows graph and source. Thread-compatible.
 // Keeps the tensors that steps read in place; a mapped source copies nothing. Weights that steps
 // pack are fetched one at a time and not kept.
 class LoadedValues {
@@ -23,6 +24,7 @@ class LoadedValues {
   Result<Tensor> fetch(ValueId value) const;
   // A kept tensor; empty for every other value.
   const Tensor& kept(ValueId value) const { return kept_[static_cast<size_t>(value)]; }
+  // After it, weights that were not kept cannot be fetched any more.
   void release_source() { weights_ = nullptr; }
 
  private:

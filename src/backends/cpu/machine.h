@@ -26,6 +26,7 @@ class Machine {
     QUERN_ASSIGN_OR_RETURN(const auto bytes, scratch_.mutable_host_view());
     return bytes.data();
   }
+  // The most that was asked for so far.
   int64_t scratch_bytes() const { return scratch_.size_bytes(); }
 
   ThreadPool pool;

@@ -9,6 +9,7 @@
 
 namespace quern::cpu {
 
+// A row of a static table; thread-safe.
 // How an operation runs here.
 struct OpEntry {
   std::string_view id;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
+// Nodes that run although nobody reads their outputs.
 bool has_lasting_effect(Effect effect) {
   return effect == Effect::kStateWrite || effect == Effect::kExternal ||
          effect == Effect::kCheckpoint;
@@ -76,10 +77,13 @@ class Planner {
   Plan plan_;
 };
 
+// Legal nodes have an entry; others are graph-only and give nothing to do here.
 void Planner::find_entries() {
   for (const Node& node : graph_.nodes()) entries_.push_back(find_entry(*node.op));
 }
 
+// From the results backwards: a node runs where one of its outputs is needed, or has a lasting
+// effect; then its inputs are needed.
 void Planner::mark_needed() {
   runs_.assign(graph_.nodes().size(), false);
   for (const PlannedResult& result : plan_.results) fact(result.value).is_needed = true;
@@ -134,6 +138,8 @@ NodeId Planner::packed_source(NodeId id) const {
   return source >= 0 && can_pack(source) ? source : -1;
 }
 
+// Whether the step needs the input's plain bytes: not those of a weight that it packs, nor those of
+// activations that it takes packed.
 bool Planner::reads_plain(NodeId id, int port) const {
   const OpEntry& own = *entry(id);
   if (port == own.packed_weight) {
@@ -144,6 +150,7 @@ bool Planner::reads_plain(NodeId id, int port) const {
   return !is_packed_port || packed_source(id) < 0;
 }
 
+// Notes the step as the last reader, so far, of each input in the form that it reads.
 void Planner::record_reads_of(NodeId id) {
   const int32_t step = step_of_[static_cast<size_t>(id)];
   const std::vector<ValueId>& inputs = graph_.node(id).inputs;
@@ -161,9 +168,11 @@ void Planner::record_reads() {
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     if (is_step(static_cast<NodeId>(i))) record_reads_of(static_cast<NodeId>(i));
   }
+  // A view of a result keeps the memory behind it alive.
   for (const PlannedResult& result : plan_.results) root_fact(result.value).last_plain = kForever;
 }
 
+// Storages of a node's outputs, in plain and packed form.
 void Planner::place_outputs(NodeId id) {
   const Node& node = graph_.node(id);
   const int32_t step = step_of_[static_cast<size_t>(id)];
@@ -175,6 +184,7 @@ void Planner::place_outputs(NodeId id) {
   if (can_pack(id)) place_packed(id, step);
 }
 
+// A value shares the storage of what it views, overwrites its input, or gets a storage of its own.
 void Planner::place_value(NodeId id, ValueId value, int32_t step) {
   const ValueFacts& own = fact(value);
   if (own.root != value) {
@@ -223,6 +233,7 @@ int32_t Planner::in_place_storage(NodeId id, int32_t step) {
   return found != kNoStorage && storage(found).home == Home::kArena ? found : kNoStorage;
 }
 
+// One storage holds the packed form of all outputs together, alive until its last reader.
 void Planner::place_packed(NodeId id, int32_t step) {
   int32_t last = -1;
   for (const ValueId value : graph_.node(id).outputs)

@@ -31,6 +31,7 @@ struct Storage {
 
 inline constexpr int32_t kNoStorage = -1;
 
+// One node that runs, with the storages of packed forms between it and its neighbours.
 struct PlannedStep {
   NodeId node = -1;
   const OpEntry* entry = nullptr;
@@ -39,6 +40,7 @@ struct PlannedStep {
   int32_t packed_output = kNoStorage;  // storage of the packed form that it writes
 };
 
+// A value that a run gives back, under its name.
 struct PlannedResult {
   std::string name;
   ValueId value = kNoValue;

@@ -6,6 +6,7 @@
 namespace quern::cpu {
 namespace {
 
+// What the declaration does not say is not compared.
 Result<void> check_extent(const StateDecl& state, std::string_view what, int64_t found) {
   const AttributeValue* value = state.attributes.find(what);
   const auto* wanted = value == nullptr ? nullptr : std::get_if<int64_t>(value);

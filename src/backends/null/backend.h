@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// Thread-safe.
 std::unique_ptr<Backend> make_null_backend();
 
 }  // namespace quern

@@ -7,15 +7,17 @@
 
 namespace quern::reference {
 
+// Immutable once compiled; thread-safe.
 struct GraphArtifact final : Artifact {
   Graph graph;
   std::vector<GraphOutput> outputs;  // outputs, then readable values
 };
 
-// Device of this machine; its executables interpret the graph node by node.
+// Device of this machine; its executables interpret the graph node by node on the calling thread.
 std::unique_ptr<Device> make_device();
 
-// Holds the weights by value id. Errors: a weight that is missing or of another type.
+// Holds the weights by value id, mapped where the source maps them. `weights` may be null for a
+// graph without weights. Errors: those of load_weights().
 Result<std::unique_ptr<Executable>> make_executable(const GraphArtifact& artifact,
                                                     const WeightSource* weights,
                                                     const Progress& progress);

@@ -9,10 +9,12 @@
 namespace quern {
 namespace {
 
+// Values that come from outside the graph: nothing runs for them.
 bool is_graph_only(const OpDef& op) {
   return op.id == "Input" || op.id == "graph.weight";
 }
 
+// Whatever has a reference kernel runs, and nothing else is legal.
 class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
@@ -41,7 +43,11 @@ class ReferenceBackend final : public Backend {
   }
 
   Result<void> validate(const Artifact& artifact) const override {
-    return verify(static_cast<const reference::GraphArtifact&>(artifact).graph);
+    const auto* own = dynamic_cast<const reference::GraphArtifact*>(&artifact);
+    if (own == nullptr) {
+      return fail::invalid("The artifact was not compiled by the backend reference.");
+    }
+    return verify(own->graph);
   }
 
   Result<std::vector<DeviceDescription>> devices() const override {

@@ -2,11 +2,13 @@
 #include <unistd.h>
 
 #include "backends/reference/artifact.h"
+#include "base/fail.h"
 #include "runtime/host_kv_store.h"
 
 namespace quern::reference {
 namespace {
 
+// Needs nothing but host memory.
 class ReferenceDevice final : public Device {
  public:
   ReferenceDevice() {
@@ -28,7 +30,11 @@ class ReferenceDevice final : public Device {
 
   Result<std::unique_ptr<Executable>> load(const Artifact& artifact, const WeightSource* weights,
                                            const Progress& progress) override {
-    return make_executable(static_cast<const GraphArtifact&>(artifact), weights, progress);
+    const auto* own = dynamic_cast<const GraphArtifact*>(&artifact);
+    if (own == nullptr) {
+      return fail::invalid("The artifact was not compiled by the backend reference.");
+    }
+    return make_executable(*own, weights, progress);
   }
 
   Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {

@@ -29,8 +29,14 @@ class ReferenceExecutable final : public Executable {
   int64_t arena_bytes() const override { return arena_bytes_; }
 
  private:
+  // Last use of values that the run gives back: never dropped.
   static constexpr NodeId kEnd = INT32_MAX;
   Result<RunResult> interpret(const RunArguments& arguments);
+  // Whether a run makes the value: not an input or a weight.
+  bool is_computed(ValueId value) const {
+    const std::string& op = graph_.node(graph_.value(value).producer).op->id;
+    return op != "Input" && op != "graph.weight";
+  }
   Result<void> run_node(NodeId id, const SymbolValues& symbols, const RunArguments& arguments,
                         std::vector<Tensor>& values);
 
@@ -54,6 +60,7 @@ Result<std::unique_ptr<Submission>> ReferenceExecutable::submit(const RunArgumen
   return std::make_unique<FinishedSubmission>(interpret(arguments));
 }
 
+// The view that kernels get. Errors: a tensor that is not in host memory.
 Result<TensorView> view_of(Tensor& tensor) {
   TensorView view{tensor.dtype(), tensor.shape(), nullptr};
   // Kernels do not write their inputs; read-only storage is viewed without its const.
@@ -71,6 +78,7 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
     if (node.inputs[i] == kNoValue) continue;
     QUERN_ASSIGN_OR_RETURN(inputs[i], view_of(values[static_cast<size_t>(node.inputs[i])]));
   }
+  // Outputs get memory of their own in each node: the definition shares nothing.
   std::vector<TensorView> outputs;
   for (const ValueId output : node.outputs) {
     const TensorType& type = graph_.value(output).type;
@@ -80,6 +88,7 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
     outputs.push_back(view);
   }
   KernelContext context{inputs, outputs, node.attributes};
+  // Random operations are keyed by node and step.
   context.stream = arguments.stream;
   context.node_id = static_cast<uint32_t>(id);
   if (node.op->find_attribute("state") != nullptr) {
@@ -111,8 +120,10 @@ Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) 
     arena_bytes_ = std::max(arena_bytes_, live_bytes);
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || last_use_[static_cast<size_t>(input)] != id) continue;
-      live_bytes -= values[static_cast<size_t>(input)].size_bytes();
-      values[static_cast<size_t>(input)] = Tensor();
+      Tensor& dropped = values[static_cast<size_t>(input)];
+      // Inputs and weights were never counted, and an input that stands twice is dropped once.
+      if (is_computed(input) && !dropped.is_empty()) live_bytes -= dropped.size_bytes();
+      dropped = Tensor();
     }
   }
   RunResult result;

@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// The order of everything here: no two candidates are equal in it, so sorting is deterministic.
 bool is_before(const Candidate& a, const Candidate& b) {
   return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
 }
@@ -36,6 +37,7 @@ void Candidates::sort() {
   keep_best(list_.size());
 }
 
+// A partial sort where few are kept: vocabularies have 100,000 tokens and top-k keeps 40.
 void Candidates::keep_best(size_t count) {
   if (count < list_.size()) is_normalised_ = false;
   const size_t kept = std::min(count, list_.size());
@@ -55,6 +57,7 @@ void Candidates::normalise() {
   const float highest = list_.front().logit;
   double sum = 0.0;
   for (Candidate& c : list_) {
+    // infinity - infinity would be NaN: equal logits are equal, whatever they are.
     c.probability = c.logit == highest ? 1.0F : strict_exp(c.logit - highest);
     sum = sum + static_cast<double>(c.probability);
   }
@@ -64,6 +67,7 @@ void Candidates::normalise() {
   is_normalised_ = true;
 }
 
+// Callers may do anything to the list, so nothing is known about it afterwards.
 std::span<Candidate> Candidates::change_logits() {
   is_sorted_ = false;
   is_normalised_ = false;

@@ -10,6 +10,7 @@
 
 namespace quern {
 
+// A token that may be chosen. A plain value.
 struct Candidate {
   int32_t token = 0;
   float logit = 0.0F;

@@ -38,10 +38,12 @@ DryStage::DryStage(const DryOptions& options, std::vector<int32_t> breakers)
   std::sort(breakers_.begin(), breakers_.end());
 }
 
+// breakers_ is sorted by the constructor.
 bool DryStage::is_breaker(int32_t token) const {
   return std::binary_search(breakers_.begin(), breakers_.end(), token);
 }
 
+// Fills lengths_: for each token, the longest repetition that it would continue.
 void DryStage::measure(std::span<const int32_t> history) {
   reversed_.assign(history.rbegin(), history.rend());
   common_prefixes(
@@ -64,6 +66,7 @@ void DryStage::apply(Candidates& candidates, const StageContext& context) {
     const double penalty = options_.multiplier * strict_pow(options_.base, excess);
     c.logit = c.logit - static_cast<float>(std::min(penalty, kMaxPenalty));
   }
+  // Back to zeros, touching only what was written: the vocabulary is large, the history is not.
   for (const int32_t token : reversed_) {
     if (static_cast<size_t>(token) < lengths_.size()) lengths_[static_cast<size_t>(token)] = 0;
   }

@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// One thread only.
 // A token t would extend a repetition of length n, if the last n tokens also stand somewhere before
 // with t behind them; the greatest such n counts. Breaker tokens match nothing, and are never
 // penalised. For n >= allowed_length:

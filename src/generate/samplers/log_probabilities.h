@@ -7,11 +7,13 @@
 
 namespace quern {
 
+// A token and how probable the model found it.
 struct TokenLogprob {
   int32_t token = 0;
   double logprob = 0.0;  // natural logarithm; -infinity for a logit of -infinity
 };
 
+// What is reported of one sampled token.
 struct LogprobReport {
   TokenLogprob chosen;
   std::vector<TokenLogprob> top;  // by falling log-probability, then rising token

@@ -7,6 +7,7 @@ namespace quern {
 
 void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*/) {
   candidates.normalise();
+  // The best candidate stays even where it surprises too much.
   size_t count = 1;
   while (count < candidates.size()) {
     const auto p = static_cast<double>(candidates.list()[count].probability);

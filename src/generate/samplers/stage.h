@@ -21,6 +21,7 @@ struct StageContext {
   float uniform(uint32_t user) const { return RandomWords{seed, 0, user}.uniform_f32(index); }
 };
 
+// Users of random numbers, so that stages do not share one.
 inline constexpr uint32_t kDrawRandom = 0;
 inline constexpr uint32_t kXtcRandom = 1;
 

@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// An even distribution gives the high end, a certain one the low end.
 double TemperatureStage::dynamic_temperature(Candidates& candidates) const {
   candidates.normalise();
   const double low = std::max(0.0, temperature_ - dynamic_.range);
@@ -27,6 +28,7 @@ void TemperatureStage::apply(Candidates& candidates, const StageContext& /*conte
     }
   }
   const auto scale = static_cast<float>(1.0 / temperature);
+  // Subtracting the highest first keeps infinities of either sign where they are.
   float highest = candidates.list().front().logit;
   for (const Candidate& c : candidates.list()) highest = std::max(highest, c.logit);
   for (Candidate& c : candidates.change_logits()) {

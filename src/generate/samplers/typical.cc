@@ -15,6 +15,7 @@ void TypicalStage::apply(Candidates& candidates, const StageContext& /*context*/
   const auto list = candidates.list();
   distances_.clear();
   for (size_t i = 0; i < list.size(); ++i) {
+    // A probability of 0 has no finite surprise; it comes last.
     const auto p = static_cast<double>(list[i].probability);
     const double distance =
         p > 0 ? std::abs(-strict_log(p) - middle) : std::numeric_limits<double>::infinity();

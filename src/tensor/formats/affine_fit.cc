@@ -10,6 +10,8 @@
 namespace quern {
 namespace {
 
+// Eight partial sums and their tree: what a vector unit adds, written so that every compiler adds
+// it in this order.
 struct LaneSum {
   float part[8] = {};
   float total() const {
@@ -19,10 +21,12 @@ struct LaneSum {
   }
 };
 
+// The first of two equal fits stays, so that the order of trials decides.
 void keep_better(const AffineFit& candidate, AffineFit& best) {
   if (candidate.error < best.error) best = candidate;
 }
 
+// What the format will hold: fits are judged with the rounded numbers, not with the ideal ones.
 float stored_scale(float scale, FitStorage storage) {
   return storage == FitStorage::kF16 ? as_f16(scale) : scale;
 }
@@ -37,6 +41,8 @@ void refine_scale_min(const float* x, int n, int high, FitStorage storage, Affin
   const float sum_x = sum_of(x, n);
   const auto count = static_cast<float>(n);
   for (int round = 0; round < 2; ++round) {
+    // Normal equations of x ~ scale * q + minimum: [sum_qq sum_q; sum_q n]. The determinant is 0
+    // where all q are equal.
     const float determinant = count * fit.sum_qq - fit.sum_q * fit.sum_q;
     if (determinant <= 0) return;
     float scale = (count * fit.sum_xq - sum_x * fit.sum_q) / determinant;
@@ -76,6 +82,7 @@ float extremum_of(const float* x, int n) {
 
 AffineFit quantize_affine(const float* x, int n, float scale, float minimum, int low, int high) {
   constexpr float kRounder = 0x1.8p23f;  // adding it rounds to a whole number, ties to even
+  // One division; a scale of 0 makes every q the bound nearest to 0.
   const float inverse = scale == 0 ? 0.0f : 1.0f / scale;
   const auto low_f = static_cast<float>(low);
   const auto high_f = static_cast<float>(high);

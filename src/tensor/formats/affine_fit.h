@@ -12,6 +12,7 @@ inline constexpr int kMaxFitSize = 32;
 
 // x quantised with one scale and minimum, and the sums that a refit needs.
 struct AffineFit {
+  // x ~ scale * q + minimum.
   float scale;
   float minimum;
   float error;  // sum of (scale * q + minimum - x)^2
@@ -36,6 +37,7 @@ AffineFit search_scale(const float* x, int n, int low, int high, FitStorage stor
 // With a minimum and q in [0, high]: the best of 12 starting ranges, each refitted twice.
 AffineFit search_scale_min(const float* x, int n, int high, FitStorage storage);
 
+// The sum of n values in 8 partials, as above.
 float sum_of(const float* x, int n);
 // The element of largest magnitude, the first among equals.
 float extremum_of(const float* x, int n);

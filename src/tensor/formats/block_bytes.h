@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// Numbers at any alignment. Values come as uint32_t, so that shifts and masks need no casts.
 inline uint32_t load_u8(const std::byte* at) {
   return std::to_integer<uint32_t>(*at);
 }
@@ -21,6 +22,7 @@ inline float load_f16(const std::byte* at) {
   return f16_to_f32(static_cast<uint16_t>(load_u16(at)));
 }
 
+// The low bits of `value`; higher ones are dropped.
 inline void store_u8(std::byte* at, uint32_t value) {
   *at = static_cast<std::byte>(value);
 }
@@ -33,6 +35,7 @@ inline void store_u32(std::byte* at, uint32_t value) {
   store_u16(at + 2, value >> 16);
 }
 
+// Rounded to nearest even; fits give values that are f16 already.
 inline void store_f16(std::byte* at, float value) {
   store_u16(at, to_f16(value));
 }

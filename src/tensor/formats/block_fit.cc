@@ -20,6 +20,7 @@ void store(const AffineFit& fit, int n, DecodedBlock& out) {
 }  // namespace
 
 bool copy_bounded(const float* x, int n, float* bounded) {
+  // See the header.
   constexpr float kBound = 0x1p28f;
   float zero = 0;  // x * 0 is a zero exactly for finite x
   for (int i = 0; i < n; ++i) {

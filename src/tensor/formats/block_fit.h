@@ -6,8 +6,9 @@
 
 namespace quern {
 
-// Copies x with magnitudes cut to 2^40: past what any format holds, and sums of squares stay
-// finite. False when there is a NaN or an infinity.
+// Copies x with magnitudes cut to 2^28: past what a format with an f16 scale holds (65,504 * 128 *
+// 32 and less), and the sums of squares stay finite. mxfp4 could hold more; no weight is that
+// large. False when there is a NaN or an infinity.
 bool copy_bounded(const float* x, int n, float* bounded);
 
 // What an encoder stores for a block that is not finite: scales NaN, integers 0, sub-scales 1.
@@ -30,6 +31,7 @@ struct SuperRanges {
 };
 
 // An f16 scale over integer sub-scales: q3_K, q6_K.
+// x holds the 256 values of a super-block.
 void fit_super_scale(const float* x, const SuperRanges& ranges, DecodedBlock& out);
 // An f16 scale and an f16 minimum over integer sub-scales and minimums: q2_K, q4_K, q5_K.
 void fit_super_scale_min(const float* x, const SuperRanges& ranges, DecodedBlock& out);

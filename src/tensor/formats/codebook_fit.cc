@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kSize = 32;
 
+// A choice of scale with the codebook values that it gives, and the sums that a refit needs.
 struct CodebookFit {
   float scale = 0;
   float error = std::numeric_limits<float>::infinity();  // sum of (scale * q - x)^2
@@ -48,6 +49,8 @@ CodebookFit quantize_iq4(const float* x, float scale) {
   std::fill(std::begin(fit.q), std::end(fit.q), static_cast<float>(kIq4Values[0]));
   for (int k = 1; k < 16; ++k) {
     const float step = static_cast<float>(kIq4Values[k] - kIq4Values[k - 1]);
+    // Counting the middles that x passes finds the nearest value without a search: each adds one
+    // step.
     const float middle = static_cast<float>(kIq4Values[k]) - 0.5f * step;
     for (int i = 0; i < kSize; ++i) fit.q[i] += x[i] * inverse > middle ? step : 0.0f;
   }

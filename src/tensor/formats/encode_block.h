@@ -5,6 +5,8 @@
 
 namespace quern {
 
+// kFit chooses scales and integers for kSize bounded values; kPack writes them as bytes. Blocks
+// that are not finite skip the fit.
 template <int kSize, void (*kFit)(const float*, DecodedBlock&),
           void (*kPack)(const DecodedBlock&, std::byte*)>
 void encode_block(const float* x, std::byte* block) {

@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// Static tables: the spans never end. Thread-safe.
 std::span<const BlockFormat> simple_block_formats();    // q8_0, q4_0, q4_1, q5_0, q5_1, q1_0, q2_0
 std::span<const BlockFormat> codebook_block_formats();  // iq4_nl, iq4_xs, mxfp4, nvfp4
 std::span<const BlockFormat> ternary_block_formats();   // tq1_0, tq2_0

@@ -24,6 +24,7 @@ uint32_t with_parity(uint32_t signs) {
   return signs | (static_cast<uint32_t>(std::popcount(signs)) & 1) << 7;
 }
 
+// The formats store s for the sub-scale (s + 1/2) d; twice that is odd, and the half goes into d.
 int16_t odd_scale(uint32_t s) {
   return static_cast<int16_t>(2 * s + 1);
 }

@@ -39,6 +39,7 @@ void write_bits(const int8_t* q, int offset, int shift, std::byte* bits) {
   }
 }
 
+// 8 sub-scales and 8 minimums of 6 bits to 12 bytes, the inverse of read_scales_and_mins().
 void write_scales_and_mins(const DecodedBlock& in, std::byte* bytes) {
   for (int j = 0; j < 4; ++j) {
     const int scale = in.sub[j + 4];

@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// q + offset, 0 to 31: the low 4 bits here, bit 4 (of the 5-bit formats) in fifth_bits().
 void write_nibbles(const int8_t* q, int offset, std::byte* nibbles) {
   for (int j = 0; j < 16; ++j) {
     const int low = (q[j] + offset) & 15;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kSuperBlock = 256;
 constexpr int kMaxSubBlocks = 16;
+// Refits of the common scales, each followed by new integers.
 constexpr int kRounds = 2;
 
 // What a super-block stores, with each sub-block's fit under its integer scale and minimum.
@@ -36,6 +37,7 @@ const float* sub_block(const float* x, const SuperRanges& ranges, size_t j) {
 
 using SubFits = std::array<AffineFit, kMaxSubBlocks>;
 
+// value / unit as an integer of the range; 0, or what is nearest to it, for a unit of 0.
 int nearest(float value, float unit, int low, int high) {
   return unit == 0 ? std::clamp(0, low, high) : round_to_range(value / unit, low, high);
 }
@@ -99,6 +101,8 @@ void refit_common(const float* x, const SuperRanges& ranges, const SuperFit& sup
   }
 }
 
+// Integers under common scales, then common scales under the integers, in turn; the best is kept,
+// since a rounded refit may be worse.
 SuperFit improve(const float* x, const SuperRanges& ranges, const SubFits& ideal, float scale,
                  float minimum) {
   SuperFit best = fit_integers(x, ranges, ideal, scale, minimum);
@@ -135,6 +139,8 @@ void fit_super_scale(const float* x, const SuperRanges& ranges, DecodedBlock& ou
                        FitStorage::kSubScale);
     if (std::fabs(fit.scale) > std::fabs(largest)) largest = fit.scale;
   }
+  // The largest sub-scale becomes the end of the range that reaches farther: sub_low, which is
+  // negative.
   const float scale = as_f16(largest / static_cast<float>(ranges.sub_low));
   store(improve(x, ranges, ideal, scale, 0), ranges, out);
 }

@@ -7,6 +7,7 @@
 
 namespace quern::cpu {
 
+// Integers of quant.dynamic are int8 or int16; other floats than f64 are widened to f32.
 inline ActivationKind activation_kind_of(DType x) {
   switch (x) {
     case DType::kI8:

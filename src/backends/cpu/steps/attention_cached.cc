@@ -15,6 +15,8 @@ namespace {
 // for_ranges.
 constexpr int64_t kProductsPerUnit = 4;
 
+// Many tiles: one to a thread at a time, each walked whole. Few tiles over many keys: their outer
+// chunks go to different threads and are joined in order, which gives the same bits.
 class AttentionStep final : public Step {
  public:
   AttentionStep(const StepRequest& request, VectorOperand<float> sinks)
@@ -88,6 +90,7 @@ class AttentionStep final : public Step {
   VectorOperand<float> sinks_;
 };
 
+// Outer chunks of the tile that has most.
 int64_t longest(std::span<const AttentionTile> tiles) {
   int64_t outers = 0;
   for (const AttentionTile& tile : tiles) {
@@ -150,6 +153,7 @@ Result<void> AttentionStep::run_split(const AttentionJob& job,
                                    attention_state_at(state_of(i / outers, i % outers)));
                }
              });
+  // The threads are done; their scratch memory is free again.
   AttentionWorker worker(job, scratch);
   for (int64_t i = 0; i < num_tiles; ++i) {
     const AttentionTile& tile = tiles[static_cast<size_t>(i)];

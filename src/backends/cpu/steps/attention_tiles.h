@@ -20,7 +20,9 @@ struct AttentionTile {
   int32_t num_heads = 0;
   KeyRange keys = {0, 0};  // what some row of the tile can see
 
+  // Query rows of the tile.
   int num_rows() const { return num_tokens * num_heads; }
+  // Outer chunks of 512 keys that the tile walks: [first_outer, last_outer).
   int64_t first_outer() const { return keys.first / kOuterKeys; }
   int64_t last_outer() const { return (keys.last + kOuterKeys - 1) / kOuterKeys; }
 };

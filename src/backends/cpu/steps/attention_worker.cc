@@ -10,6 +10,8 @@
 namespace quern::cpu {
 namespace {
 
+// A page of the cache is the inner chunk of the definition, and an outer chunk is whole pages: the
+// order of every sum falls out of walking pages in order.
 constexpr int64_t kPagesPerOuter = kOuterKeys / kPageKeys;
 static_assert(kPageKeys == kKvPageRows && kPageKeys == kInnerKeys);
 
@@ -59,6 +61,7 @@ int64_t AttentionWorker::scratch_bytes(const HostKvStore& store) {
 AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : job_(job) {
   const HostKvStore& store = job.store;
   const int64_t row_stride = attention_row_stride(store);
+  // Parts of the scratch memory, in the order that scratch_bytes() counts them.
   const auto take = [&](int64_t floats) {
     auto* taken = reinterpret_cast<float*>(scratch);
     scratch += floats * kFloatBytes;
@@ -90,12 +93,14 @@ AttentionWorker::AttentionWorker(const AttentionJob& job, std::byte* scratch) : 
 
 void AttentionWorker::clear(const AttentionState& state) const {
   std::fill_n(state.is_empty, kStateRows, 1);
+  // The numbers of an empty state mean nothing; zeros keep what vectors compute of them finite.
   std::fill_n(state.m, kStateRows, 0.0F);
   std::fill_n(state.l, kStateRows, 0.0F);
 }
 
 // Queries as columns, [key_dim][kMaxTileRows], or quantised.
 void AttentionWorker::load_queries(const AttentionTile& tile) {
+  // The outer chunks of a tile come one after another on a thread: its queries are there.
   if (loaded_ == &tile) return;
   loaded_ = &tile;
   page_.num_rows = tile.num_rows();
@@ -136,6 +141,7 @@ const void* AttentionWorker::widened_values(const void* values, int64_t rows) {
 
 void AttentionWorker::set_page(const AttentionTile& tile, int64_t page) {
   const int64_t begin = page * kPageKeys;
+  // The last key of the page that some row sees: only rows up to it are widened or unpacked.
   int64_t last = 0;
   for (int row = 0; row < page_.num_rows; ++row) {
     const int64_t token = tile.first_token + row / tile.num_heads;
@@ -162,6 +168,7 @@ void AttentionWorker::walk_outer(const AttentionTile& tile, int64_t outer,
                                  const AttentionState& state) {
   load_queries(tile);
   clear(state);
+  // Pages of this outer chunk that hold keys of the tile; a window may begin inside a page.
   const int64_t first = std::max(outer * kPagesPerOuter, tile.keys.first / kPageKeys);
   const int64_t last =
       std::min((outer + 1) * kPagesPerOuter, ceil_divide(tile.keys.last, kPageKeys));
@@ -176,6 +183,8 @@ void AttentionWorker::run(const AttentionTile& tile) {
   const AttentionState inner = attention_state_at(inner_);
   const AttentionState total = attention_state_at(total_);
   const int64_t first = tile.first_outer();
+  // The first chunk is the state to which the others are joined, in order: no join with an empty
+  // one.
   walk_outer(tile, first, total);
   for (int64_t outer = first + 1; outer < tile.last_outer(); ++outer) {
     walk_outer(tile, outer, inner);

@@ -50,11 +50,17 @@ class AttentionWorker {
                    int64_t count);
 
  private:
+  // Copies or quantises the tile's queries into kernel layout.
   void load_queries(const AttentionTile& tile);
+  // Points page_ at the keys and values of a page, widened or unpacked where kernels cannot read
+  // them.
   void set_page(const AttentionTile& tile, int64_t page);
   const void* widened_values(const void* values, int64_t rows);
+  // Scores of the tile's rows with the page's keys.
   void dot_keys();
+  // Divides by the sums and writes the rows of the output.
   void finish(const AttentionTile& tile, const AttentionState& state);
+  // The state before the first key.
   void clear(const AttentionState& state) const;
 
   const AttentionJob& job_;

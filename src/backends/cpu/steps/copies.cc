@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kBytesPerUnit = 8;
 constexpr int64_t kCostOfDequantizing = 4;
 
+// memcpy wants valid pointers even for no bytes.
 void copy_bytes(std::byte* to, const std::byte* from, int64_t size) {
   if (size > 0) std::memcpy(to, from, static_cast<size_t>(size));
 }
@@ -50,6 +51,7 @@ void copy_pieces(ThreadPool& pool, const Pieces& pieces, int64_t count) {
   });
 }
 
+// embeds[t] = table[ids[t]]; quantised and narrow rows come out as f32, f64 as it is.
 class EmbeddingStep final : public Step {
  public:
   explicit EmbeddingStep(Machine& machine) : machine_(machine) {}
@@ -59,6 +61,7 @@ class EmbeddingStep final : public Step {
     const TensorView& embeds = context.outputs[0];
     const std::vector<int64_t> ids = load_indices(context.inputs[0]);
     const int64_t rows = weight.shape[0], d = weight.shape[1];
+    // Ids come from outside: all are checked before anything is written.
     for (size_t t = 0; t < ids.size(); ++t) {
       if (ids[t] >= 0 && ids[t] < rows) continue;
       return fail::out_of_range("The id {} at position {} is outside the table of {} rows.", ids[t],
@@ -84,6 +87,7 @@ class EmbeddingStep final : public Step {
   Machine& machine_;
 };
 
+// y[i] = x[rows[i]], a slab of bytes each, whatever the dtype.
 class GatherRowsStep final : public Step {
  public:
   explicit GatherRowsStep(Machine& machine) : machine_(machine) {}
@@ -112,6 +116,7 @@ class GatherRowsStep final : public Step {
   Machine& machine_;
 };
 
+// Inputs side by side along the axis: each fills its columns of every repetition.
 class ConcatStep final : public Step {
  public:
   ConcatStep(Machine& machine, int axis) : machine_(machine), axis_(axis) {}
@@ -133,6 +138,7 @@ class ConcatStep final : public Step {
   int axis_;
 };
 
+// [start, end) along the axis; an end of 0 is that of the axis.
 class SliceStep final : public Step {
  public:
   SliceStep(Machine& machine, int axis, int64_t start, int64_t end)
@@ -140,6 +146,7 @@ class SliceStep final : public Step {
 
   Result<void> run(const StepContext& context) override {
     const AxisView source(context.inputs[0], axis_);
+    // The extent may be a symbol, so the range is checked in each run.
     const int64_t end = end_ == 0 ? source.extent : end_;
     if (start_ < 0 || start_ > end || end > source.extent) {
       return fail::out_of_range("The slice [{}, {}) is out of range for an axis of extent {}.",
@@ -160,6 +167,7 @@ class SliceStep final : public Step {
   int64_t end_;
 };
 
+// The attribute `dim`, counted from the end where it is negative. Errors: outside the rank.
 Result<int> axis_of(const StepRequest& request) {
   return type_rules::resolve_axis("dim", request.attributes().integer("dim"),
                                   request.output_type(0).rank());

@@ -28,6 +28,8 @@ struct Parameter {
   }
 };
 
+// A line of the list: an operation, the kernel that computes it, and where its parameters come
+// from.
 struct UnaryOp {
   std::string_view id;
   UnaryFunction function;
@@ -35,6 +37,7 @@ struct UnaryOp {
   Parameter b = {};
 };
 
+// Sorted by id, as the operations are. Fixed numbers are parts of a formula (celu's alpha of 1).
 constexpr UnaryOp kUnaryOps[] = {
     {"activation.celu", UnaryFunction::kCelu, 1.0},
     {"activation.celu_alpha", UnaryFunction::kCelu, "alpha"},
@@ -76,6 +79,7 @@ constexpr UnaryOp kUnaryOps[] = {
     {"math.sin", UnaryFunction::kSin},
 };
 
+// The same for two operands.
 struct BinaryOp {
   std::string_view id;
   BinaryFunction function;
@@ -114,6 +118,7 @@ const Op* find_function(const Op (&ops)[kCount], const StepRequest& request) {
   return found == std::end(ops) ? nullptr : found;
 }
 
+// The kernels of the instruction set in use, for float or double.
 template <class T>
 const ElementwiseFunctions<T>& functions(const Machine& machine) {
   if constexpr (std::is_same_v<T, float>) {
@@ -123,6 +128,7 @@ const ElementwiseFunctions<T>& functions(const Machine& machine) {
   }
 }
 
+// Without an exponential or a division a loop only waits for memory.
 int64_t cost_of(UnaryFunction f) {
   switch (f) {
     case UnaryFunction::kAbs:
@@ -174,6 +180,8 @@ void for_pieces(int64_t begin, int64_t end, bool is_direct, F&& f) {
   for (int64_t i = begin; i < end; i += step) f(i, std::min(step, end - i));
 }
 
+// y[i] = f(x[i], a, b), computed in T whatever the dtype: narrow floats are widened and rounded
+// once.
 template <class T>
 class UnaryStep final : public Step {
  public:
@@ -186,6 +194,7 @@ class UnaryStep final : public Step {
     const bool is_direct = x.dtype == kDTypeOf<T>;
     for_ranges(machine_.pool, x.shape.num_elements(), cost_, [&](int64_t begin, int64_t end, int) {
       for_pieces(begin, end, is_direct, [&](int64_t first, int64_t n) {
+        // On the stack: 8 or 16 KiB, in the first cache.
         T in[kPiece], out[kPiece];
         T* to = result_room(y, first, out);
         kernel_(elements(x, first, n, in), to, n, a_, b_);
@@ -213,6 +222,7 @@ struct BinaryRows {
   int64_t right_offset = 0;  // of the first right element
 };
 
+// z = f(x, w, a) over rows of x; w is a tensor, a shorter one that repeats, or the other half of x.
 template <class T>
 class BinaryStep final : public Step {
  public:
@@ -252,6 +262,7 @@ class BinaryStep final : public Step {
   }
 
  private:
+  // How the operands of this run make rows.
   BinaryRows rows_of(const StepContext& context) const {
     const Shape& x = context.inputs[0].shape;
     const int64_t elements = context.outputs[0].shape.num_elements();
@@ -271,6 +282,7 @@ class BinaryStep final : public Step {
   bool is_packed_;
 };
 
+// Integers, and operations that the list does not have, stay with the reference.
 MadeStep make_binary_step(const StepRequest& request, bool is_packed) {
   const BinaryOp* op = find_function(kBinaryOps, request);
   if (op == nullptr || !is_float(request.input_type(0).dtype)) return make_reference(request);

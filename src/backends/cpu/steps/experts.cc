@@ -13,11 +13,13 @@
 namespace quern::cpu {
 namespace {
 
+// Ports of experts.linear.
 constexpr size_t kX = 0, kWeight = 1, kExperts = 2, kBias = 3, kScale = 4;
 
 // (token, choice) pairs of each expert, in order.
 using SlotsByExpert = std::vector<std::vector<int64_t>>;
 
+// A slot is token * choices + choice. Errors: kOutOfRange for an expert that there is not.
 Result<SlotsByExpert> group_slots(const TensorView& experts, int64_t num_experts) {
   SlotsByExpert slots(static_cast<size_t>(num_experts));
   for (int64_t slot = 0; slot < experts.shape.num_elements(); ++slot) {
@@ -31,6 +33,7 @@ Result<SlotsByExpert> group_slots(const TensorView& experts, int64_t num_experts
   return slots;
 }
 
+// Of integers and plain floats, whose blocks hold one element.
 int64_t row_bytes(const TensorView& view) {
   return view.shape.last() * dtype_info(view.dtype).block_bytes;
 }

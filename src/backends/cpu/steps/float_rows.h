@@ -14,6 +14,7 @@
 
 namespace quern::cpu {
 
+// The dtype whose elements are T: float or double.
 template <class T>
 inline constexpr DType kDTypeOf = std::is_same_v<T, double> ? DType::kF64 : DType::kF32;
 

@@ -14,6 +14,7 @@ int32_t pair_of(int32_t first, int32_t second) {
                               (static_cast<uint32_t>(second) << 16));
 }
 
+// Rows of the cache are whole blocks; the last is filled with zeros, which add nothing.
 int64_t padded_dim(const HostKvStore& store) {
   return round_up(store.key_dim(), kKeyBlock);
 }
@@ -49,6 +50,7 @@ IntegerKeys::IntegerKeys(const HostKvStore& store, const KernelTable& kernels, i
       key_row_bytes_(store.key_row_bytes()) {
   const int64_t dim = padded_dim(store);
   const int64_t blocks = dim / kKeyBlock;
+  // Parts of the scratch memory, vectors first so that they keep its alignment.
   const auto take = [&](int64_t words) {
     std::byte* taken = scratch;
     scratch += words * 4;
@@ -61,6 +63,7 @@ IntegerKeys::IntegerKeys(const HostKvStore& store, const KernelTable& kernels, i
   row_ = reinterpret_cast<float*>(take(dim));
   integers_ = reinterpret_cast<int16_t*>(take(dim / 2));
   row_scales_ = reinterpret_cast<float*>(take(blocks));
+  // Elements behind key_dim stay 0 for every query.
   std::fill_n(row_, dim, 0.0F);
   page_ = {.padded_dim = dim,
            .query_pairs = query_pairs_,
@@ -73,6 +76,7 @@ void IntegerKeys::load_query(int row, const float* x) {
   std::copy_n(x, key_dim_, row_);
   kernels_.quantize.quantize_row[bits_ / 8 - 1](row_, page_.padded_dim, kKeyBlock, integers_,
                                                 row_scales_);
+  // 8-bit integers use half of the room.
   const auto* bytes = reinterpret_cast<const int8_t*>(integers_);
   for (int64_t i = 0; i < page_.padded_dim / 2; ++i) {
     query_pairs_[i * kMaxTileRows + row] = bits_ == 16

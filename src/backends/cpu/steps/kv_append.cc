@@ -20,6 +20,7 @@ struct Run {
   int64_t row;
 };
 
+// A prefill makes one run a page, a decode step one run a sequence.
 std::vector<Run> find_runs(const KvPlaces& places) {
   std::vector<Run> runs;
   for (int64_t t = 0; t < places.num_tokens; ++t) {
@@ -43,6 +44,7 @@ void transpose_keys(const E* rows, int64_t stride, int64_t count, int64_t dim, E
   }
 }
 
+// Heads over the threads: a page holds heads apart, so no two threads write one line.
 class AppendStep final : public Step {
  public:
   explicit AppendStep(const StepRequest& request)
@@ -134,6 +136,7 @@ void AppendStep::append_run(const StepContext& context, const KvPlaces& places, 
     std::memcpy(values + (run.row + i) * store.value_row_bytes(), value,
                 static_cast<size_t>(store.value_row_bytes()));
   }
+  // Keys that have the cache's dtype are transposed from where they are.
   const std::byte* rows = k.data + (run.first * heads + head) * key_bytes;
   int64_t stride = heads * store.key_dim();
   if (k.dtype != store.key_type()) {
@@ -144,6 +147,7 @@ void AppendStep::append_run(const StepContext& context, const KvPlaces& places, 
     rows = converted;
     stride = store.key_dim();
   }
+  // Only widths matter for moving: 4 bytes are f32, 2 are f16 or bf16.
   std::byte* keys = store.key_page(layer_, sequence, head, run.page) + run.row * size;
   if (size == 4) {
     transpose_keys(reinterpret_cast<const uint32_t*>(rows), stride, run.count, store.key_dim(),

@@ -14,6 +14,7 @@
 namespace quern::cpu {
 namespace {
 
+// Ports of projection.linear.
 constexpr size_t kX = 0, kWeight = 1, kBias = 2, kScale = 3;
 
 // T is the type of y and of the bias.
@@ -106,11 +107,13 @@ Result<void> LinearStep<T>::multiply(const StepContext& context, const PackedWei
                   .scale = weight_scale_,
                   .y = context.outputs[0].data,
                   .scratch = scratch + converted};
+  // Floats of another dtype than the product's are converted; the output port has T already.
   if (!is_integer()) {
     if (converted > 0) {
       load_row(x, 0, x.shape.num_elements(), reinterpret_cast<T*>(scratch));
     }
     call.x = converted > 0 ? scratch : x.data;
+    // The producer left the packed form that all products of these activations share.
   } else if (context.packed_input != nullptr) {
     call.packed_x = context.packed_input;
   } else {

@@ -6,6 +6,7 @@
 namespace quern::cpu {
 namespace {
 
+// c [m, n] = a [m, k] b [k, n], in T; narrow floats are widened as a whole and rounded at the end.
 template <class T>
 class MatmulStep final : public Step {
  public:

@@ -5,11 +5,14 @@
 namespace quern::cpu {
 namespace {
 
+// Two passes over a row: its sum of squares, then the result.
 constexpr int64_t kCostPerElement = 2;
 
+// One row: rms_norm or layer_norm of an instruction set.
 template <class T>
 using NormKernel = void (*)(const NormRow<T>&);
 
+// Rows over the threads; a row is never cut, since its sum is one fold.
 template <class T>
 class NormStep final : public Step {
  public:
@@ -38,6 +41,7 @@ class NormStep final : public Step {
   VectorOperand<T> bias_;
 };
 
+// The kernels of the instruction set in use, for float or double.
 template <class T>
 const NormFunctions<T>& functions(const Machine& machine) {
   if constexpr (std::is_same_v<T, float>) {
@@ -47,6 +51,7 @@ const NormFunctions<T>& functions(const Machine& machine) {
   }
 }
 
+// eps is rounded to T once, as the reference does.
 template <class T>
 Result<std::unique_ptr<Step>> make_norm(const StepRequest& request,
                                         NormKernel<T> NormFunctions<T>::*kernel) {

@@ -6,6 +6,7 @@
 namespace quern::cpu {
 namespace {
 
+// Which forms are written is decided by the plan: a form that nobody reads has no memory.
 class QuantizeStep final : public Step {
  public:
   QuantizeStep(Machine& machine, int64_t block, int64_t bits)
@@ -14,6 +15,7 @@ class QuantizeStep final : public Step {
   Result<void> run(const StepContext& context) override {
     const TensorView& x = context.inputs[0];
     const float* rows = x.as<const float>();
+    // Quantising is defined from f32.
     if (x.dtype != DType::kF32) {
       const int64_t n = x.shape.num_elements();
       QUERN_ASSIGN_OR_RETURN(std::byte * scratch,

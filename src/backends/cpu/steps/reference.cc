@@ -12,6 +12,7 @@ namespace {
 // Work of an element of a reference kernel in units of for_ranges.
 constexpr int64_t kCostPerElement = 40;
 
+// The whole operation in one call on the calling thread: the definition itself.
 class ReferenceStep : public Step {
  public:
   ReferenceStep(const Node& node, NodeId id)
@@ -65,6 +66,7 @@ class ReferenceRowsStep final : public ReferenceStep {
       for (const TensorView& view : context.outputs) {
         outputs.push_back(row_range(view, begin, end));
       }
+      // Each thread keeps its own error, so that none is written by two.
       auto done = run_views(context, inputs, outputs);
       if (!done) errors_[static_cast<size_t>(thread)] = std::move(done).error();
     });

@@ -7,8 +7,10 @@
 namespace quern::cpu {
 namespace {
 
+// A load, a multiply and an add or two for each element; angles are in the table.
 constexpr int64_t kCostPerElement = 2;
 
+// The kernels of the instruction set in use, for float or double.
 template <class T>
 const RopeFunctions<T>& functions(const Machine& machine) {
   if constexpr (std::is_same_v<T, float>) {
@@ -18,6 +20,7 @@ const RopeFunctions<T>& functions(const Machine& machine) {
   }
 }
 
+// x [T, heads, head_dim] -> the same, the first n_rot elements of each head rotated.
 template <class T>
 class RopeStep final : public Step {
  public:
@@ -35,6 +38,7 @@ class RopeStep final : public Step {
     const int64_t n = heads * head_dim;
     if (tokens == 0 || n == 0) return {};
     const auto* positions = context.inputs[1].as<const int32_t>();
+    // Made by the first layer of a run; the others find it made.
     table_->update({positions, static_cast<size_t>(tokens)}, load_all<double>(context.inputs[2]),
                    machine_);
     QUERN_ASSIGN_OR_RETURN(

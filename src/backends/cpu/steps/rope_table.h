@@ -20,6 +20,7 @@ class RopeTable {
   void update(std::span<const int32_t> positions, std::span<const double> factors,
               Machine& machine);
 
+  // The row of a token: its index in the positions of update(), not its position.
   const T* cos(int64_t token) const { return cos_.data() + token * row_size(); }
   const T* sin(int64_t token) const { return sin_.data() + token * row_size(); }
   // Elements of a row: n_rot / 2, or n_rot with signs in sin for interleaved pairs, as the kernels

@@ -8,9 +8,11 @@
 namespace quern::cpu {
 namespace {
 
+// Work of an element in units of for_ranges: an exponential, or a comparison.
 constexpr int64_t kCostOfSoftmax = 8;
 constexpr int64_t kCostOfArgmax = 1;
 
+// The kernels of the instruction set in use, for float or double.
 template <class T>
 const SoftmaxFunctions<T>& functions(const Machine& machine) {
   if constexpr (std::is_same_v<T, float>) {
@@ -20,6 +22,7 @@ const SoftmaxFunctions<T>& functions(const Machine& machine) {
   }
 }
 
+// Over the last axis. Rows over the threads; a row is never cut, since its sum is one fold.
 template <class T>
 class SoftmaxStep final : public Step {
  public:
@@ -35,6 +38,7 @@ class SoftmaxStep final : public Step {
   Machine& machine_;
 };
 
+// The same; the kernel needs a row of scratch memory for the exponentials.
 template <class T>
 class LogSoftmaxStep final : public Step {
  public:
@@ -51,6 +55,7 @@ class LogSoftmaxStep final : public Step {
   Machine& machine_;
 };
 
+// i32 of each row of the last axis; ties and NaN as the reference has them.
 template <class T>
 class ArgmaxStep final : public Step {
  public:
@@ -75,6 +80,7 @@ class ArgmaxStep final : public Step {
   }
 
  private:
+  // One row, widened to `scratch` where it is not of type T.
   int32_t row_argmax(const TensorView& x, int64_t row, int64_t n, T* scratch) const {
     const T* values = scratch;
     if (x.dtype == kDTypeOf<T>) {
@@ -88,6 +94,7 @@ class ArgmaxStep final : public Step {
   Machine& machine_;
 };
 
+// The step for float or double, by the dtype of the first input.
 template <template <class> class S>
 Result<std::unique_ptr<Step>> make_for_type(const StepRequest& request) {
   return with_row_type(request.input_type(0).dtype,

@@ -5,6 +5,7 @@
 
 namespace quern::cpu {
 
+// A step, or why this node cannot run here.
 using MadeStep = Result<std::unique_ptr<Step>>;
 
 // Runs the reference kernel of the operation on the calling thread.
@@ -14,6 +15,7 @@ MadeStep make_reference(const StepRequest& request);
 // how many axes there are, but not at the number of rows.
 MadeStep make_reference_rows(const StepRequest& request);
 
+// The steps with kernels of their own, each in the file of its family.
 MadeStep make_argmax(const StepRequest& request);
 MadeStep make_attention_cached(const StepRequest& request);
 MadeStep make_binary(const StepRequest& request);

@@ -1,0 +1,211 @@
+// Tests of every model family: a complete file gives a graph, and a file with a tensor too few, too
+// many or of another shape, or a key that nobody reads, is refused by name.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "models/language_model.h"
+#include "quern/op.h"
+#include "support/fake_model.h"
+
+namespace quern {
+namespace {
+
+using test::FakeModel;
+
+Result<LanguageModel> build(const FakeModel& model, ModelOptions options = {}) {
+  return build_language_model(model.metadata, model, options);
+}
+std::string error(const FakeModel& model) {
+  const auto built = build(model);
+  return built ? "no error" : built.error().message;
+}
+
+class Families : public testing::TestWithParam<std::string> {
+ protected:
+  const FakeModel model_{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(test::fake_architectures()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_P(Families, ACompleteFileGivesAGraph) {
+  const auto built = build(model_);
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_EQ(built->architecture, model_.architecture);
+  EXPECT_EQ(built->vocab_size, 12);
+  EXPECT_EQ(built->context_length, 32);
+  EXPECT_EQ(built->activations, Activations::kF32);
+  EXPECT_FALSE(built->rotation);
+  const Graph& graph = built->graph;
+  ASSERT_EQ(graph.outputs().size(), 1U);
+  EXPECT_EQ(graph.outputs()[0].name, "logits");
+  EXPECT_EQ(graph.value(graph.outputs()[0].value).type.to_string(), "f32[R, 12]");
+  std::set<std::string> inputs;
+  for (const NodeId id : graph.inputs()) inputs.insert(graph.node(id).name);
+  EXPECT_EQ(inputs, (std::set<std::string>{"output_rows", "positions", "sequences", "tokens"}));
+  const StateDecl* kv = graph.find_state("kv");
+  ASSERT_NE(kv, nullptr);
+  EXPECT_EQ(kv->attributes.integer("layers"), 2);
+  EXPECT_EQ(kv->attributes.integer("heads"), 2);
+  EXPECT_EQ(kv->attributes.integer("key_dim"), 2);
+}
+
+TEST_P(Families, TheTextOfItsGraphComesBack) {
+  const Graph graph = build(model_).value().graph;
+  const std::string text = print_graph(graph);
+  const auto back = parse_graph(text, builtin_ops());
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(print_graph(*back), text);
+  EXPECT_EQ(semantic_hash(*back), semantic_hash(graph));
+  EXPECT_EQ(semantic_hash(build(model_).value().graph), semantic_hash(graph));
+}
+
+TEST_P(Families, EveryTensorIsNeeded) {
+  for (const auto& [name, info] : model_.weights) {
+    FakeModel model = model_;
+    model.weights.erase(name);
+    const auto built = build(model);
+    ASSERT_FALSE(built) << name;
+    EXPECT_EQ(built.error().code, ErrorCode::kNotFound) << name;
+    EXPECT_NE(built.error().message.find("'" + name + "'"), std::string::npos)
+        << built.error().message;
+  }
+}
+
+TEST_P(Families, EveryTensorHasItsShape) {
+  for (const auto& [name, info] : model_.weights) {
+    if (name == "token_embd.weight") continue;  // its rows are the vocabulary
+    FakeModel model = model_;
+    Shape shape = info.shape;
+    shape[shape.rank() - 1] += 1;
+    model.add(name, shape);
+    EXPECT_EQ(error(model), "Tensor '" + name + "' has shape " + shape.to_string() +
+                                "; the config needs " + info.shape.to_string() + ".");
+  }
+}
+
+TEST_P(Families, NothingIsIgnored) {
+  FakeModel more = model_;
+  more.add("blk.0.attn_mystery.weight", Shape{8});
+  EXPECT_EQ(error(more),
+            "Tensor 'blk.0.attn_mystery.weight' is not used by this model family; running without "
+            "it would give wrong results.");
+  FakeModel keyed = model_;
+  keyed.set_number("attention.mystery", 1.5F);
+  EXPECT_EQ(error(keyed), "Key '" + keyed.architecture +
+                              ".attention.mystery' is not known to this model family; running "
+                              "without it could give wrong results.");
+}
+
+TEST_P(Families, ALayerTooManyOrTooFewIsRefused) {
+  FakeModel model = model_;
+  model.set_number("block_count", uint32_t{3});
+  EXPECT_EQ(build(model).error().code, ErrorCode::kNotFound);
+  model.set_number("block_count", uint32_t{1});
+  EXPECT_EQ(build(model).error().code, ErrorCode::kUnimplemented);
+}
+
+// Evictable models keep unrotated keys and have a graph that rotates them anew.
+TEST_P(Families, EvictableModelsRotateAnew) {
+  const auto built = build(model_, {.is_evictable = true});
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_TRUE(built->graph.find_state("kv")->attributes.flag("keeps_unrotated"));
+  const bool has_rotary_positions = GetParam() != "gpt2";
+  ASSERT_EQ(built->rotation.has_value(), has_rotary_positions);
+  if (!has_rotary_positions) return;
+  EXPECT_TRUE(built->rotation->outputs().empty());
+  EXPECT_EQ(built->rotation->inputs().size(), 2U);
+}
+
+TEST_P(Families, CacheTypesReachTheState) {
+  const auto built = build(model_, {.key_type = DType::kF16, .value_type = DType::kBF16});
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_EQ(built->graph.find_state("kv")->attributes.text("key_type"), "f16");
+  EXPECT_EQ(built->graph.find_state("kv")->attributes.text("value_type"), "bf16");
+}
+
+// A head of its own instead of the embedding table.
+TEST_P(Families, AnUntiedHeadIsUsed) {
+  FakeModel model = model_;
+  model.add("output.weight", Shape{12, 8});
+  const auto built = build(model);
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_NE(built->graph.find_value("output.weight"), kNoValue);
+  EXPECT_NE(semantic_hash(built->graph), semantic_hash(build(model_)->graph));
+}
+
+TEST_P(Families, OptionalBiasesAreAdded) {
+  FakeModel model = model_;
+  model.add("blk.1.attn_output.bias", Shape{8});
+  EXPECT_EQ(error(model), "no error");
+  model.add("blk.1.attn_output.bias", Shape{9});
+  EXPECT_EQ(error(model), "Tensor 'blk.1.attn_output.bias' has shape [9]; the config needs [8].");
+}
+
+TEST(ModelFamilies, UnknownOnesAreNotFound) {
+  FakeModel model("llama");
+  model.metadata.set("general.architecture", MetadataValue::text("abacus"));
+  const auto built = build(model);
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code, ErrorCode::kNotFound);
+  EXPECT_TRUE(built.error().message.starts_with(
+      "There is no model family 'abacus'; this build has gemma2, gemma3, "))
+      << built.error().message;
+  EXPECT_EQ(build_language_model(Metadata(), model, {}).error().code, ErrorCode::kNotFound);
+}
+
+TEST(Llama, SlidingWindowsReachAttention) {
+  FakeModel model("llama");
+  model.set_number("attention.sliding_window", uint32_t{5});
+  const auto built = build(model).value();
+  for (const Node& node : built.graph.nodes()) {
+    if (node.op->id == "attention.cached") EXPECT_EQ(node.attributes.integer("window"), 5);
+  }
+}
+
+TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
+  FakeModel model("gemma2");
+  EXPECT_EQ(build(model)->graph.find_value("logits_tanh"), kNoValue);
+  model.set_number("final_logit_softcapping", 30.0F);
+  model.set_number("attn_logit_softcapping", 50.0F);
+  const auto built = build(model);
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_NE(built->graph.find_value("logits_tanh"), kNoValue);
+  for (const Node& node : built->graph.nodes()) {
+    if (node.op->id == "attention.cached") EXPECT_EQ(node.attributes.number("soft_cap"), 50.0);
+  }
+}
+
+TEST(Phi3, LengthFactorsAddAnInput) {
+  FakeModel model("phi3");
+  model.add("rope_factors_short.weight", Shape{1});
+  model.add("rope_factors_long.weight", Shape{1});
+  EXPECT_EQ(build(model).error().code, ErrorCode::kNotFound);
+  model.set_number("rope.scaling.original_context_length", uint32_t{16});
+  const auto built = build(model);
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_EQ(built->long_context_threshold, 16);
+  EXPECT_NE(built->graph.find_value("long_context"), kNoValue);
+  model.set_number("rope.scaling.original_context_length", uint32_t{0});
+  EXPECT_EQ(error(model),
+            "Key 'phi3.rope.scaling.original_context_length' is 0; it must be positive.");
+}
+
+TEST(GptOss, NeedsExperts) {
+  FakeModel model("gpt-oss");
+  model.set_number("expert_count", uint32_t{0});
+  EXPECT_EQ(error(model), "Key 'gpt-oss.expert_count' is absent.");
+}
+
+TEST(Granite, ALogitScaleOfZeroIsRefused) {
+  FakeModel model("granite");
+  model.set_number("logit_scale", 0.0F);
+  EXPECT_EQ(error(model), "Key 'granite.logit_scale' is 0.");
+}
+
+}  // namespace
+}  // namespace quern

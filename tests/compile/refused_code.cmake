@@ -1,0 +1,23 @@
+# Each file of refused/ compiles as it is, and does not with -DREFUSED; then the compiler's text has
+# the words behind "// Refused:" in it. Run with -DCXX=compiler -DROOT=source folder.
+file(GLOB files ${CMAKE_CURRENT_LIST_DIR}/refused/*.cc)
+set(flags -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I${ROOT}/include -I${ROOT}/src)
+foreach(path IN LISTS files)
+  get_filename_component(name ${path} NAME)
+  execute_process(COMMAND ${CXX} ${flags} ${path} RESULT_VARIABLE code ERROR_VARIABLE text)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "${name} should compile:\n${text}")
+  endif()
+  file(STRINGS ${path} expected REGEX "^// Refused: ")
+  string(REPLACE "// Refused: " "" expected "${expected}")
+  execute_process(COMMAND ${CXX} ${flags} -DREFUSED ${path}
+    RESULT_VARIABLE code ERROR_VARIABLE text)
+  if(code EQUAL 0)
+    message(FATAL_ERROR "${name} with -DREFUSED should not compile.")
+  endif()
+  if(NOT text MATCHES "${expected}")
+    message(FATAL_ERROR "${name} is refused, but not for '${expected}':\n${text}")
+  endif()
+endforeach()
+list(LENGTH files count)
+message(STATUS "${count} files are refused as they should be.")

@@ -1,0 +1,298 @@
+// Errors of the program: exit code, text on stderr, nothing on stdout, no file left behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "e2e/program.h"
+#include "support/temporary_folder.h"
+
+namespace quern::test {
+namespace {
+
+// An error of the work: exit code 1 and this sentence alone.
+void expect_failure(const std::vector<std::string>& arguments, const std::string& message) {
+  const ProgramResult run = run_quern(arguments);
+  const std::string shown = testing::PrintToString(arguments);
+  EXPECT_EQ(run.exit_code, 1) << shown;
+  EXPECT_EQ(run.output, "") << shown;
+  EXPECT_EQ(run.errors, "quern: " + message + "\n") << shown;
+}
+
+// Wrong usage: exit code 2, a sentence, and where to read on.
+void expect_usage(const std::vector<std::string>& arguments, const std::string& message) {
+  const ProgramResult run = run_quern(arguments);
+  const std::string shown = testing::PrintToString(arguments);
+  EXPECT_EQ(run.exit_code, 2) << shown;
+  EXPECT_EQ(run.output, "") << shown;
+  EXPECT_TRUE(run.errors.starts_with("quern: " + message + "\n'quern ")) << run.errors << shown;
+  EXPECT_TRUE(run.errors.ends_with("--help' shows what there is.\n")) << run.errors;
+}
+
+// A synthetic model, made once, and a folder for what tests write.
+class CliErrors : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new TemporaryFolder("cli_errors");
+    const ProgramResult made = run_quern({"synth", "--output", file("model.gguf")});
+    ASSERT_EQ(made.exit_code, 0) << made.errors;
+    std::ofstream(file("text.txt")) << "Once upon a time.";
+    std::ofstream(file("bad.gbnf")) << "root ::= missing";
+    std::ofstream(file("bad.json")) << "{\"type\": 5}";
+    std::ofstream(file("broken.json")) << "{\"type\"";
+    std::ofstream(file("empty.gguf")).flush();
+    const std::string whole = content(file("model.gguf"));
+    std::ofstream(file("cut.gguf"), std::ios::binary) << whole.substr(0, whole.size() / 2);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  static std::string file(std::string_view name) { return folder_->file(name); }
+  static std::string content(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  static std::string model() { return file("model.gguf"); }
+  static long num_files() {
+    return std::distance(std::filesystem::directory_iterator(folder_->path()),
+                         std::filesystem::directory_iterator());
+  }
+
+  static TemporaryFolder* folder_;
+};
+TemporaryFolder* CliErrors::folder_ = nullptr;
+
+TEST_F(CliErrors, HelpAndVersionGoToStdout) {
+  const ProgramResult version = run_quern({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_TRUE(version.output.starts_with("quern "));
+  EXPECT_EQ(version.errors, "");
+  const ProgramResult help = run_quern({"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  for (const auto* command :
+       {"run", "chat", "logits", "perplexity", "bench", "tokenize", "detokenize", "inspect",
+        "graph", "devices", "ops", "quantize", "convert", "synth"}) {
+    EXPECT_NE(help.output.find(command), std::string::npos) << command;
+    const ProgramResult own = run_quern({command, "--help"});
+    EXPECT_EQ(own.exit_code, 0) << command;
+    EXPECT_EQ(own.errors, "") << command;
+    EXPECT_NE(own.output.find("Usage: quern " + std::string(command)), std::string::npos)
+        << own.output;
+  }
+}
+
+TEST_F(CliErrors, TheCommandMustBeKnown) {
+  expect_usage({}, "No command was given.");
+  const ProgramResult run = run_quern({"nope"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_TRUE(run.errors.starts_with("quern: There is no command 'nope'; the commands are run, "))
+      << run.errors;
+  expect_usage({"--nope"}, "A subcommand is required.");
+}
+
+TEST_F(CliErrors, ArgumentsMustBeKnownAndComplete) {
+  expect_usage({"run"}, "MODEL is required.");
+  expect_usage({"run", "m", "--nope"}, "The following argument was not expected: --nope.");
+  expect_usage({"run", "m", "a", "b"}, "The following argument was not expected: b.");
+  expect_usage({"run", "m", "--threads"}, "--threads needs a value.");
+  expect_usage({"perplexity", "m"}, "--file is required.");
+  expect_usage({"synth"}, "--output is required.");
+  expect_usage({"quantize", "a", "b"}, "--type is required.");
+  expect_usage({"tokenize", "m"}, "Exactly 1 option from [TEXT,--file] is required.");
+  expect_usage({"tokenize", "m", "a", "--file", "b"},
+               "Exactly 1 option from [TEXT,--file] is required and 2 were given.");
+  expect_usage({"convert", "a", "b", "--merge", "--split-size", "1G"},
+               "--split-size excludes --merge.");
+}
+
+TEST_F(CliErrors, ValuesMustBeInRange) {
+  const std::string threads = " is not a whole number from 0 to 4096.";
+  expect_usage({"run", "m", "--threads", "4097"}, "--threads: '4097'" + threads);
+  expect_usage({"run", "m", "--threads", "-1"}, "--threads: '-1'" + threads);
+  expect_usage({"run", "m", "--threads", "two"}, "--threads: 'two'" + threads);
+  expect_usage({"run", "m", "--threads", "2.5"}, "--threads: '2.5'" + threads);
+  expect_usage({"run", "m", "--threads", "99999999999999999999"},
+               "--threads: '99999999999999999999'" + threads);
+  expect_usage({"run", "m", "--max-tokens", "-2"},
+               "--max-tokens: '-2' is not a whole number from -1 to 1099511627776.");
+  expect_usage({"logits", "m", "--tokens", "1", "--output", "o", "--chunk", "-1"},
+               "--chunk: '-1' is not a number from 0 up.");
+  expect_usage({"run", "m", "--rope-freq-base", "0"},
+               "--rope-freq-base: '0' is not a number over 0.");
+  expect_usage({"run", "m", "--rope-factor", "nan"},
+               "--rope-factor: 'nan' is not a number over 0.");
+  expect_usage({"run", "m", "--temp", "hot"}, "--temp: 'hot' is not a number.");
+  expect_usage({"perplexity", "m", "--file", "f", "--context", "x"},
+               "--context: 'x' is not a whole number of 64 bits.");
+}
+
+// Numbers that the target cannot hold were cut to what it can.
+TEST_F(CliErrors, SeedsMustFit) {
+  const std::string words = " is not a whole number from 0 to 18446744073709551615.";
+  expect_usage({"run", "m", "--seed", "18446744073709551616"},
+               "--seed: '18446744073709551616'" + words);
+  expect_usage({"run", "m", "--seed", "-1"}, "--seed: '-1'" + words);
+  expect_usage({"synth", "--output", "o", "--seed", "x"}, "--seed: 'x'" + words);
+}
+
+TEST_F(CliErrors, WordsMustBeChoices) {
+  expect_usage({"run", "m", "--numerics", "exact"},
+               "--numerics: 'exact' is not one of strict, deterministic, fast.");
+  expect_usage({"run", "m", "--activations", "int4"},
+               "--activations: 'int4' is not one of auto, int8, int16, f32.");
+  expect_usage({"run", "m", "--cache-type-k", "q2_K"},
+               "--cache-type-k: 'q2_K' is not one of f32, f16, bf16, q8_0, q4_0.");
+  expect_usage({"convert", "a", "b", "--endian", "middle"},
+               "--endian: 'middle' is not one of little, big.");
+}
+
+TEST_F(CliErrors, SizesHaveAUnit) {
+  for (const auto* text : {"0", "5Q", "-1", "1.5G", "G", "", "99999999999G", "1MM", "1 G"}) {
+    expect_usage(
+        {"convert", "a", "b", "--split-size", text},
+        "--split-size: '" + std::string(text) + "' is not a size over 0 such as 500M or 2G.");
+  }
+}
+
+TEST_F(CliErrors, FilesMustExistAndBeModels) {
+  for (const auto* command : {"run", "inspect", "graph"}) {
+    expect_failure({command, file("none.gguf")},
+                   "File '" + file("none.gguf") + "' cannot be opened: No such file or directory.");
+  }
+  expect_failure({"inspect", folder_->path()},
+                 "'" + folder_->path().string() + "' is not a regular file.");
+  expect_failure({"inspect", file("text.txt")},
+                 "While reading '" + file("text.txt") +
+                     "': It does not begin with 'GGUF'; it is another format.");
+  for (const auto* name : {"empty.gguf", "cut.gguf"}) {
+    const ProgramResult run = run_quern({"run", file(name), "hi"});
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_EQ(run.output, "");
+    EXPECT_NE(run.errors.find(file(name)), std::string::npos) << run.errors;
+    EXPECT_TRUE(run.errors.ends_with(".\n"));
+  }
+}
+
+TEST_F(CliErrors, DevicesAndInstructionSetsMustExist) {
+  expect_failure({"ops", "--backend", "abacus"},
+                 "There is no backend 'abacus'; this build has reference, cpu, null.");
+  expect_failure({"run", model(), "hi", "--quiet", "--device", "abacus"},
+                 "While loading '" + model() +
+                     "': There is no backend 'abacus'; this build has reference, cpu, null.");
+  const ProgramResult run = run_quern({"run", model(), "hi", "--quiet", "--isa", "mmx"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("There is no instruction set 'mmx'; this machine can use scalar"),
+            std::string::npos)
+      << run.errors;
+  expect_failure({"run", model(), "hi", "--quiet", "--threads", "2000"},
+                 "While loading '" + model() + "': 2000 threads are asked for; the limit is 1024.");
+}
+
+TEST_F(CliErrors, SamplersAreCheckedBeforeTheModelIsRead) {
+  expect_failure({"run", "none", "hi", "--temp", "-1"},
+                 "The temperature is -1; it must be from 0 to 1000000.");
+  expect_failure({"run", "none", "hi", "--samplers", "best"},
+                 "The sampler stage 'best' is not known; those known are "
+                 "penalties;dry;top_n_sigma;top_k;typical;top_p;min_p;xtc;temperature.");
+  const std::string none = file("none.gbnf");
+  expect_failure({"run", "none", "hi", "--grammar", none},
+                 "File '" + none + "' cannot be opened: No such file or directory.");
+  for (const auto& [flag, name] :
+       {std::pair{"--grammar", "bad.gbnf"}, std::pair{"--json-schema", "bad.json"},
+        std::pair{"--json-schema", "broken.json"}}) {
+    const ProgramResult run = run_quern({"run", "none", "hi", flag, file(name)});
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_TRUE(run.errors.starts_with("quern: While reading '" + file(name) + "': "))
+        << run.errors;
+  }
+  const ProgramResult bias = run_quern({"run", "none", "hi", "--logit-bias", "x"});
+  EXPECT_EQ(bias.exit_code, 1);
+  EXPECT_NE(bias.errors.find("'x'"), std::string::npos) << bias.errors;
+}
+
+TEST_F(CliErrors, AdaptersAreChecked) {
+  expect_failure({"run", model(), "hi", "--lora", "a=b"}, "'b' is not a scale in --lora a=b.");
+  expect_failure({"run", model(), "hi", "--quiet", "--lora", file("none.gguf")},
+                 "While loading '" + model() + "': File '" + file("none.gguf") +
+                     "' cannot be opened: No such file or directory.");
+  const ProgramResult run = run_quern({"run", model(), "hi", "--quiet", "--lora", model()});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_NE(run.errors.find("Adapter '" + model() + "': "), std::string::npos) << run.errors;
+}
+
+TEST_F(CliErrors, TokensAreCheckedAgainstTheVocabulary) {
+  expect_failure({"detokenize", model(), "1,x"}, "'x' is not a token id.");
+  expect_failure({"detokenize", model(), "-5"}, "'-5' is not a token id.");
+  expect_failure({"detokenize", model(), "2147483648"}, "'2147483648' is not a token id.");
+  const ProgramResult over = run_quern({"detokenize", model(), "999999999"});
+  EXPECT_EQ(over.exit_code, 1);
+  EXPECT_TRUE(over.errors.starts_with("quern: Token 999999999 is outside the vocabulary of "));
+  expect_failure({"logits", model(), "--tokens", "", "--output", file("o.npy")},
+                 "There are no tokens to feed.");
+  EXPECT_FALSE(std::filesystem::exists(file("o.npy")));
+}
+
+TEST_F(CliErrors, PerplexityNeedsTextAndContext) {
+  expect_failure({"perplexity", model(), "--file", file("none.txt")},
+                 "File '" + file("none.txt") + "' cannot be opened.");
+  const ProgramResult small =
+      run_quern({"perplexity", model(), "--file", file("text.txt"), "--context", "3"});
+  EXPECT_EQ(small.exit_code, 1);
+  EXPECT_TRUE(small.errors.starts_with("quern: A context of 3 tokens is outside 4 to "))
+      << small.errors;
+  const ProgramResult brief =
+      run_quern({"perplexity", model(), "--file", file("text.txt"), "--context", "64"});
+  EXPECT_EQ(brief.exit_code, 1);
+  EXPECT_NE(brief.errors.find("tokens; one chunk needs 64.\n"), std::string::npos) << brief.errors;
+}
+
+TEST_F(CliErrors, WritersNameWhatIsWrongAndLeaveNothing) {
+  const long before = num_files();
+  expect_failure({"synth", "--shape", "cube", "--output", file("s.gguf")},
+                 "There is no synthetic shape 'cube'; the shapes are 'tiny', 'tiny-k', "
+                 "'smollm2-135m', 'tinyllama-1.1b', 'llama-3.2-1b'.");
+  expect_failure({"synth", "--type", "q9", "--output", file("s.gguf")},
+                 "'q9' is not a type of weights.");
+  const std::string nowhere = file("no/folder.gguf");
+  expect_failure({"synth", "--output", nowhere},
+                 "File '" + nowhere + "' cannot be created: No such file or directory.");
+  expect_failure({"quantize", model(), file("q.gguf"), "--type", "q4_0", "--keep", "foo"},
+                 "'foo' is not of the form PATTERN=TYPE, as in 'attn_v=q8_0'.");
+  expect_failure({"quantize", model(), file("q.gguf"), "--type", "q4_0", "--keep", "a=q9"},
+                 "'q9' in 'a=q9' is not a format; formats are f16, q8_0, q4_K, ...");
+  const ProgramResult type = run_quern({"quantize", model(), file("q.gguf"), "--type", "best"});
+  EXPECT_EQ(type.exit_code, 1);
+  EXPECT_EQ(type.output, "");
+  EXPECT_NE(type.errors.find("'best'"), std::string::npos) << type.errors;
+  EXPECT_EQ(num_files(), before);
+}
+
+// What goes right stays quiet on stderr with --quiet, and is the same each time.
+TEST_F(CliErrors, GoodRunsExitWithZero) {
+  const std::vector<std::string> arguments = {"run",    model(), "Once",         "--quiet",
+                                              "--temp", "0",     "--max-tokens", "4"};
+  const ProgramResult first = run_quern(arguments);
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_EQ(first.errors, "");
+  EXPECT_EQ(run_quern(arguments).output, first.output);
+  const ProgramResult piped =
+      run_quern({"run", model(), "--quiet", "--temp", "0", "--max-tokens", "4"}, "Once\n");
+  EXPECT_EQ(piped.output, first.output);  // the prompt of a pipe, without its last line break
+  for (const std::vector<std::string>& quiet : {std::vector<std::string>{"devices"},
+                                                {"ops"},
+                                                {"ops", "--json"},
+                                                {"inspect", model()},
+                                                {"inspect", model(), "--json"},
+                                                {"graph", model()},
+                                                {"tokenize", model(), "Once"}}) {
+    const ProgramResult run = run_quern(quiet);
+    EXPECT_EQ(run.exit_code, 0) << quiet[0];
+    EXPECT_EQ(run.errors, "") << quiet[0];
+    EXPECT_NE(run.output, "") << quiet[0];
+  }
+}
+
+}  // namespace
+}  // namespace quern::test
