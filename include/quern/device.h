@@ -137,6 +137,13 @@ class Artifact {
   virtual ~Artifact() = default;
 };
 
+// Rates that no program can pass on a device, measured now; 0: not known.
+struct DeviceRoofs {
+  double bytes_per_second = 0;          // read from memory that no cache holds
+  double int8_products_per_second = 0;  // multiplications of integers, each with an addition
+  double f32_products_per_second = 0;   // the same of floats, as strict numerics rounds them
+};
+
 // The run-time half of a backend. One thread only.
 class Device {
  public:
@@ -151,6 +158,8 @@ class Device {
                                                    const WeightSource* weights,
                                                    const Progress& progress) = 0;
   virtual Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) = 0;
+  // Takes a tenth of a second or less.
+  virtual DeviceRoofs probe_roofs() { return {}; }
 };
 
 // The code-generation half: needs no hardware. Thread-safe.

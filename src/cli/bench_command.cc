@@ -1,13 +1,15 @@
-// quern bench: prefill and decode speed of a model.
+// quern bench: how fast a model runs, beside what the machine can do.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
-#include "hw/memory_roof.h"
+#include "cli/roofline_svg.h"
+#include "generate/speed.h"
 
 namespace quern::cli {
 namespace {
@@ -16,138 +18,241 @@ struct BenchFlags {
   EngineFlags engine;
   int64_t prefill = 512;
   int64_t decode = 64;
+  int64_t prompt = 16;
+  std::vector<int64_t> batches = {1};
+  std::vector<int64_t> depths = {0};
   int64_t repetitions = 3;
+  bool is_full = false;
   bool is_json = false;
   bool has_profile = false;
+  std::string svg;
 };
 
-// Speeds of one repetition, in tokens per second.
-struct Measurement {
-  double prefill_per_second = 0;
-  double decode_per_second = 0;
+// Medians of the repetitions of one case.
+struct BenchRow {
+  SpeedCase speed_case;
+  double tokens_per_second = 0;
+  double read_roof = 0;
 };
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+struct BenchReport {
+  DeviceRoofs roofs;
+  std::vector<BenchRow> rows;
+};
 
-// Prefill of one sequence in chunks of 512, then decode one token at a time. The tokens are any:
-// speed does not depend on them.
-Result<Measurement> measure(Engine& engine, const BenchFlags& flags) {
-  QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
-  std::vector<int32_t> tokens(static_cast<size_t>(flags.prefill));
-  const auto vocab = static_cast<uint64_t>(engine.model().vocab_size);
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    tokens[i] = static_cast<int32_t>((i * 2654435761U) % vocab);
+std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
+  std::vector<SpeedCase> cases;
+  for (const int64_t depth : flags.depths) {
+    cases.push_back({SpeedCase::Kind::kPrefill, flags.prefill, depth, 1});
+    for (const int64_t batch : flags.batches) {
+      cases.push_back({SpeedCase::Kind::kDecode, flags.decode, depth + flags.prompt, batch});
+    }
   }
-  Measurement result;
-  auto start = std::chrono::steady_clock::now();
-  QUERN_TRY(engine.forward_chunked({sequence, tokens, Feed::Logits::kLast}, 512));
-  result.prefill_per_second = static_cast<double>(flags.prefill) / seconds_since(start);
-  start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < flags.decode; ++i) {
-    const Feed feed{sequence, {tokens.data() + i % flags.prefill, 1}, Feed::Logits::kLast};
-    QUERN_TRY(engine.forward({&feed, 1}));
+  return cases;
+}
+
+// Repetitions go through all cases in turn, so that a slow minute of the machine meets all.
+Result<BenchReport> measure(Engine& engine, const BenchFlags& flags) {
+  SpeedMeter meter(engine);
+  BenchReport report{.roofs = engine.device().probe_roofs(), .rows = {}};
+  for (const SpeedCase& c : cases_of(flags)) {
+    std::vector<double> rates, roofs;
+    QUERN_TRY(meter.measure(c, false));  // warm-up
+    for (int64_t i = 0; i < flags.repetitions; ++i) {
+      QUERN_ASSIGN_OR_RETURN(const SpeedSample sample, meter.measure(c, true));
+      rates.push_back(sample.tokens_per_second);
+      roofs.push_back(sample.read_roof);
+    }
+    report.rows.push_back({c, median(rates), median(roofs)});
   }
-  result.decode_per_second = static_cast<double>(flags.decode) / seconds_since(start);
-  QUERN_TRY(engine.kv().remove_sequence(sequence));
-  return result;
+  return report;
 }
 
-// The upper of the two middle values of an even count.
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
+// Multiplications with weights a second, as the device makes them: 16-bit activations are two
+// planes of 8.
+double products_per_second(const Engine& engine, const BenchRow& row) {
+  const int planes = engine.model().activations == Activations::kInt16 ? 2 : 1;
+  return row.tokens_per_second * products_per_token(engine) * planes;
+}
+double products_roof(const Engine& engine, const DeviceRoofs& roofs) {
+  return engine.model().activations == Activations::kF32 ? roofs.f32_products_per_second
+                                                         : roofs.int8_products_per_second;
+}
+// Bytes of weights a second; a batch reads them once.
+double bytes_per_second(const Engine& engine, const BenchRow& row) {
+  return row.tokens_per_second / static_cast<double>(row.speed_case.batch) *
+         weight_bytes_per_token(engine);
+}
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
 }
 
-// Bytes of weights that one decoded token reads: all of them but the embedding table, unless it is
-// the head too.
-double bytes_per_token(const Engine& engine) {
-  double bytes = 0;
-  const bool is_tied = engine.file().find("output.weight") == nullptr;
-  for (const GgufTensor& tensor : engine.file().tensors()) {
-    if (tensor.name == "token_embd.weight" && !is_tied) continue;
-    bytes += static_cast<double>(tensor.size_bytes);
+void print_row(const Engine& engine, const DeviceRoofs& roofs, const BenchRow& row) {
+  const SpeedCase& c = row.speed_case;
+  if (c.kind == SpeedCase::Kind::kPrefill) {
+    const double rate = products_per_second(engine, row);
+    const double roof = products_roof(engine, roofs);
+    fmt::print("prefill {:>5} tokens after {:>5}                {:>9.1f} tokens/s", c.tokens,
+               c.depth, row.tokens_per_second);
+    fmt::print("  {:>6.1f} Gop/s of weights, {:.0f} % of the {:.0f} Gop/s roof\n", 2e-9 * rate,
+               100 * share(rate, roof), 2e-9 * roof);
+    return;
   }
-  return bytes;
+  const double rate = bytes_per_second(engine, row);
+  fmt::print("decode  {:>5} tokens after {:>5}, {:>2} {:<10} {:>9.1f} tokens/s", c.tokens, c.depth,
+             c.batch, c.batch == 1 ? "sequence" : "sequences", row.tokens_per_second);
+  fmt::print("  {:>6.1f} GB/s of weights, {:.0f} % of the {:.1f} GB/s roof\n", 1e-9 * rate,
+             100 * share(rate, row.read_roof), 1e-9 * row.read_roof);
 }
 
-// Kinds of work of one more measurement, those that took longest first.
-Result<void> print_profile(Engine& engine, const BenchFlags& flags) {
-  engine.executable().set_profiling(true);
-  QUERN_TRY(measure(engine, flags));
-  engine.executable().set_profiling(false);
-  auto entries = engine.executable().take_profile();
+nlohmann::json json_row(const Engine& engine, const DeviceRoofs& roofs, const BenchRow& row) {
+  const SpeedCase& c = row.speed_case;
+  const bool is_prefill = c.kind == SpeedCase::Kind::kPrefill;
+  nlohmann::json json = {{"kind", is_prefill ? "prefill" : "decode"},
+                         {"tokens", c.tokens},
+                         {"depth", c.depth},
+                         {"batch", c.batch},
+                         {"tokens_per_second", row.tokens_per_second}};
+  if (is_prefill) {
+    const double rate = products_per_second(engine, row);
+    json["operations_per_second"] = 2 * rate;
+    json["share_of_roof"] = share(rate, products_roof(engine, roofs));
+  } else {
+    const double rate = bytes_per_second(engine, row);
+    json["bytes_per_second"] = rate;
+    json["read_roof_bytes_per_second"] = row.read_roof;
+    json["share_of_roof"] = share(rate, row.read_roof);
+  }
+  return json;
+}
+
+void print_report(const Engine& engine, const BenchFlags& flags, const BenchReport& report) {
+  const Capabilities& capabilities = engine.device().capabilities();
+  if (!flags.is_json) {
+    fmt::print("{} on {}, {} threads, {} numerics, {} activations\n", flags.engine.model,
+               capabilities.arch, capabilities.num_threads, flags.engine.numerics,
+               activations_name(engine.model().activations));
+    for (const BenchRow& row : report.rows) print_row(engine, report.roofs, row);
+    return;
+  }
+  nlohmann::json json = {
+      {"model", flags.engine.model},
+      {"arch", capabilities.arch},
+      {"threads", capabilities.num_threads},
+      {"numerics", flags.engine.numerics},
+      {"activations", activations_name(engine.model().activations)},
+      {"weight_bytes", engine.executable().weight_bytes()},
+      {"int8_roof_operations_per_second", 2 * report.roofs.int8_products_per_second},
+      {"f32_roof_operations_per_second", 2 * report.roofs.f32_products_per_second},
+      {"read_roof_bytes_per_second", report.roofs.bytes_per_second},
+      {"results", nlohmann::json::array()}};
+  for (const BenchRow& row : report.rows) {
+    json["results"].push_back(json_row(engine, report.roofs, row));
+  }
+  fmt::print("{}\n", json.dump());
+}
+
+// Kinds of work of one more run of each case, those that took longest first.
+Result<std::vector<ProfileEntry>> profile(Engine& engine, const BenchFlags& flags) {
+  SpeedMeter meter(engine);
+  Executable& executable = engine.executable();
+  std::vector<ProfileEntry> entries;
+  for (const SpeedCase& c : cases_of(flags)) {
+    QUERN_TRY(meter.measure({c.kind, 1, c.depth, c.batch}, false));  // fills the depth
+    executable.set_profiling(true);
+    const auto done = meter.measure(c, false);
+    executable.set_profiling(false);
+    if (!done) return tl::unexpected(done.error());
+    for (ProfileEntry& entry : executable.take_profile()) {
+      const auto same = std::ranges::find_if(entries, [&](const ProfileEntry& e) {
+        return e.op == entry.op && e.detail == entry.detail;
+      });
+      if (same == entries.end()) {
+        entries.push_back(std::move(entry));
+        continue;
+      }
+      same->runs += entry.runs;
+      same->seconds += entry.seconds;
+      same->products += entry.products;
+      same->bytes += entry.bytes;
+    }
+  }
   std::ranges::sort(entries, std::greater(), &ProfileEntry::seconds);
+  return entries;
+}
+
+void print_profile(std::span<const ProfileEntry> entries) {
   for (const ProfileEntry& e : entries) {
     fmt::print("{:26} {:44} {:6} runs {:9.2f} us {:9.3f} ms {:6.1f} Gop/s {:6.1f} GB/s\n", e.op,
                e.detail, e.runs, 1e6 * e.seconds / static_cast<double>(e.runs), 1e3 * e.seconds,
                2e-9 * e.products / e.seconds, 1e-9 * e.bytes / e.seconds);
   }
-  return {};
 }
 
-// The roof is measured before each repetition, so that both see the same machine.
-Result<void> bench(const BenchFlags& flags) {
+Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const DeviceRoofs& roofs,
+                       std::span<const ProfileEntry> entries) {
+  // Work below this share of the time is noise in the picture.
+  constexpr double kLeastShare = 0.002;
+  double total = 0;
+  for (const ProfileEntry& e : entries) total += e.seconds;
+  std::vector<RooflinePoint> points;
+  for (const ProfileEntry& e : entries) {
+    if (e.products <= 0 || e.bytes <= 0 || e.seconds < kLeastShare * total) continue;
+    points.push_back(
+        {e.detail, e.op, 2 * e.products / e.bytes, 2 * e.products / e.seconds, e.seconds});
+  }
+  const std::string title =
+      fmt::format("{}, {} activations, on {}, {} threads",
+                  flags.engine.model.substr(flags.engine.model.find_last_of('/') + 1),
+                  activations_name(engine.model().activations), engine.device().capabilities().arch,
+                  engine.device().capabilities().num_threads);
+  QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(flags.svg));
+  QUERN_TRY(file.write(roofline_svg(title, roofs, points)));
+  return file.commit(Durability::kProcess);
+}
+
+Result<void> bench(BenchFlags flags) {
+  if (flags.is_full) {
+    flags.batches = {1, 2, 4, 8, 16, 32};
+    flags.depths = {0, 1024, 4096};
+  }
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
-  engine->allow_context(flags.prefill + flags.decode);
-  QUERN_TRY(measure(*engine, flags));  // warm-up
-  std::vector<double> prefill;
-  std::vector<double> decode;
-  std::vector<double> roof;
-  const int threads = engine->device().capabilities().num_threads;
-  for (int64_t i = 0; i < flags.repetitions; ++i) {
-    roof.push_back(probe_read_bandwidth(threads));
-    QUERN_ASSIGN_OR_RETURN(const Measurement m, measure(*engine, flags));
-    prefill.push_back(m.prefill_per_second);
-    decode.push_back(m.decode_per_second);
-  }
-  const double bandwidth = median(decode) * bytes_per_token(*engine);
-  const double share = bandwidth / median(roof);
-  if (flags.has_profile) {
-    QUERN_TRY(print_profile(*engine, flags));
-  }
-  if (flags.is_json) {
-    const nlohmann::json json = {{"model", flags.engine.model},
-                                 {"arch", engine->device().capabilities().arch},
-                                 {"threads", threads},
-                                 {"numerics", flags.engine.numerics},
-                                 {"activations", activations_name(engine->model().activations)},
-                                 {"prefill_tokens", flags.prefill},
-                                 {"prefill_tokens_per_second", median(prefill)},
-                                 {"decode_tokens_per_second", median(decode)},
-                                 {"decode_bytes_per_second", bandwidth},
-                                 {"read_roof_bytes_per_second", median(roof)},
-                                 {"decode_share_of_roof", share}};
-    fmt::print("{}\n", json.dump());
-    return {};
-  }
-  fmt::print("{} on {}, {} threads, {} numerics, {} activations\n", flags.engine.model,
-             engine->device().capabilities().arch, threads, flags.engine.numerics,
-             activations_name(engine->model().activations));
-  fmt::print("prefill {:>5} tokens  {:>9.1f} tokens/s\n", flags.prefill, median(prefill));
-  fmt::print(
-      "decode  {:>5} tokens  {:>9.1f} tokens/s, {:.1f} GB/s of weights, {:.0f} % of the "
-      "{:.1f} GB/s read roof\n",
-      flags.decode, median(decode), bandwidth / 1e9, 100 * share, median(roof) / 1e9);
-  return {};
+  QUERN_ASSIGN_OR_RETURN(const BenchReport report, measure(*engine, flags));
+  print_report(*engine, flags, report);
+  if (!flags.has_profile && flags.svg.empty()) return {};
+  QUERN_ASSIGN_OR_RETURN(const auto entries, profile(*engine, flags));
+  if (flags.has_profile) print_profile(entries);
+  return flags.svg.empty() ? Result<void>() : write_svg(*engine, flags, report.roofs, entries);
 }
 
 }  // namespace
 
-void set_up_bench(OptionSet& command, Action& action) {
+void set_up_bench(CLI::App& command, Action& action) {
   auto flags = std::make_shared<BenchFlags>();
   flags->engine.add_to(command);
-  command.add_option("--prefill", flags->prefill, "Tokens of the prompt")
-      .range(1, 1 << 20)
-      .show_default();
-  command.add_option("--decode", flags->decode, "Tokens decoded after it")
-      .range(1, 1 << 20)
-      .show_default();
-  command.add_option("--repetitions", flags->repetitions, "Runs; medians are printed")
-      .range(1, 1000)
-      .show_default();
+  command.add_option("--prefill", flags->prefill, "Tokens that are prefilled")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--decode", flags->decode, "Tokens that each sequence decodes")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--prompt", flags->prompt, "Tokens of a sequence before it decodes")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str();
+  command.add_option("--batch", flags->batches, "Sequences that decode at once: 1,8,32")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command.add_option("--depth", flags->depths, "Tokens of context before everything: 0,4096")
+      ->delimiter(',')
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  command.add_flag("--full", flags->is_full, "Batches of 1 to 32 at depths of 0, 1024 and 4096");
+  command.add_option("--repetitions", flags->repetitions, "Runs of each; medians are printed")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   command.add_flag("--profile", flags->has_profile, "Time of each kind of work");
+  command.add_option("--svg", flags->svg, "File for a picture: each kind of work under the roofs");
   command.add_flag("--json", flags->is_json, "Result as JSON");
   action = [flags] { return bench(*flags); };
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/executable.h"
+#include "backends/cpu/machine_roofs.h"
 #include "base/fail.h"
 #include "hw/host_memory.h"
 #include "runtime/host_kv_store.h"
@@ -70,6 +71,7 @@ class CpuDevice final : public Device {
     QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
     return std::unique_ptr<KvStore>(std::move(store));
   }
+  DeviceRoofs probe_roofs() override { return probe_machine_roofs(*machine_); }
 
  private:
   std::shared_ptr<Machine> machine_;

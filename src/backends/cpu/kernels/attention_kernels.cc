@@ -82,22 +82,9 @@ QUERN_INLINE void for_row_tiles(int num_rows, F f) {
 using QueryLeft = Left<1, kMaxTileRows>;
 using ScoreLeft = Left<kPageKeys, 1>;
 
-// Dots of kRows rows with one tile of columns, in blocks of 256 along the key.
-template <CacheType kType, int kRows, int kVectors>
-QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
-  const QueryLeft left{page.query + row};
-  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
-  const Right right{static_cast<const char*>(page.keys) + column * kBytes, kPageKeys};
-  VecF32 sums[kRows][kVectors] = {};
-  multiply_tile<kType>(left, right, 0, page.key_dim < kDotBlock ? page.key_dim : kDotBlock, sums);
-  for (int64_t begin = kDotBlock; begin < page.key_dim; begin += kDotBlock) {
-    const int64_t end = begin + kDotBlock < page.key_dim ? begin + kDotBlock : page.key_dim;
-    VecF32 block[kRows][kVectors] = {};
-    multiply_tile<kType>(left, right, begin, end, block);
-    for (int r = 0; r < kRows; ++r) {
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + block[r][v];
-    }
-  }
+template <int kRows, int kVectors>
+QUERN_INLINE void store_dots(const AttentionPage& page, int row, int64_t column,
+                             const VecF32 (&sums)[kRows][kVectors]) {
 #pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
@@ -107,10 +94,43 @@ QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
   }
 }
 
+// Dots of kRows rows with one tile of columns, in blocks of 256 along the key.
+template <CacheType kType, int kRows, int kVectors>
+QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
+  const QueryLeft left{page.query + row};
+  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
+  const Right right{static_cast<const char*>(page.keys) + column * kBytes, kPageKeys};
+  if (page.key_dim <= kDotBlock) {  // one block: its sums are the dots and stay in registers
+    VecF32 sums[kRows][kVectors] = {};
+    multiply_tile<kType>(left, right, 0, page.key_dim, sums);
+    store_dots<kRows, kVectors>(page, row, column, sums);
+    return;
+  }
+  VecF32 totals[kRows][kVectors] = {};
+  for (int64_t begin = 0; begin < page.key_dim; begin += kDotBlock) {
+    const int64_t end = begin + kDotBlock < page.key_dim ? begin + kDotBlock : page.key_dim;
+    VecF32 block[kRows][kVectors] = {};
+    multiply_tile<kType>(left, right, begin, end, block);
+    for (int r = 0; r < kRows; ++r) {
+      for (int v = 0; v < kVectors; ++v) totals[r][v] = totals[r][v] + block[r][v];
+    }
+  }
+  store_dots<kRows, kVectors>(page, row, column, totals);
+}
+
+// One past the last key that some row sees.
+QUERN_INLINE int64_t visible_end(const AttentionPage& page) {
+  int64_t end = 0;
+  for (int row = 0; row < page.num_rows; ++row) end = page.last[row] > end ? page.last[row] : end;
+  return end;
+}
+
+// Whole tiles of columns up to the last visible key; nobody reads the dots behind them.
 template <CacheType kType>
 void dot_keys_of(const AttentionPage& page) {
+  const int64_t end = visible_end(page);
   for_row_tiles(page.num_rows, [&]<class Shape>(int row, Shape) {
-    for (int64_t column = 0; column < kPageKeys; column += Shape::kTileVectors * kLanes) {
+    for (int64_t column = 0; column < end; column += Shape::kTileVectors * kLanes) {
       dot_tile<kType, Shape::kTileRows, Shape::kTileVectors>(page, row, column);
     }
   });
@@ -133,12 +153,12 @@ struct PageRow {
   bool has_gaps = false;  // a key in sight has the score -infinity, which masks it too
   uint64_t visible = 0;   // where there are gaps: a bit for each key that is not masked
   float m = 0;
-  float l = 0;
 };
 
-QUERN_INLINE uint64_t find_visible(const float* scores) {
+// A bit for each key before `end` whose score is not -infinity.
+QUERN_INLINE uint64_t find_visible(const float* scores, int64_t end) {
   uint64_t visible = 0;
-  for (int64_t i = 0; i < kPageKeys; ++i) {
+  for (int64_t i = 0; i < end; ++i) {
     if (scores[i] != kMinusInfinity) visible |= uint64_t{1} << i;
   }
   return visible;
@@ -151,86 +171,51 @@ QUERN_INLINE VecI32 key_indices(int v) {
   return load<VecI32>(indices);
 }
 
-// Dots of a row to finished scores: * scale, the soft cap, -infinity for masked keys.
-QUERN_INLINE void finish_scores(const AttentionPage& page, int row, VecF32 (&s)[kPageVectors]) {
-  const float* dots = page.scores + row * kPageKeys;
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors; ++v) s[v] = load<VecF32>(dots + v * kLanes) * page.scale;
-  if (page.soft_cap != 0) {
-    for (int v = 0; v < kPageVectors; ++v) {
-      s[v] = page.soft_cap * simd::strict_tanh(s[v] / page.soft_cap);
-    }
-  }
-  const int32_t first = page.first[row], last = page.last[row];
-  if (first == 0 && last == kPageKeys) return;
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors; ++v) {
-    const VecI32 key = key_indices(v);
-    s[v] = (key >= first) & (key < last) ? s[v] : splat(kMinusInfinity);
-  }
-}
-
-// The largest and smallest of the row, NaN aside.
-struct Extremes {
-  float largest;
-  float smallest;
-};
-QUERN_INLINE Extremes extremes_of(const VecF32 (&s)[kPageVectors]) {
-  VecF32 largest = s[0], smallest = s[0];
-#pragma GCC unroll 4
-  for (int v = 1; v < kPageVectors; ++v) {
-    largest = s[v] > largest ? s[v] : largest;
-    smallest = s[v] < smallest ? s[v] : smallest;
-  }
-  return {fold_lanes(largest, LargerJoin()), fold_lanes(smallest, SmallerJoin())};
-}
-
-// A bit for each key that is not masked: scores of -infinity in sight are masked keys too.
-QUERN_INLINE uint64_t find_visible(const VecF32 (&s)[kPageVectors]) {
-  float scores[kPageKeys];
-  for (int v = 0; v < kPageVectors; ++v) store(scores + v * kLanes, s[v]);
-  uint64_t visible = 0;
-  for (int64_t i = 0; i < kPageKeys; ++i) {
-    if (scores[i] != kMinusInfinity) visible |= uint64_t{1} << i;
-  }
-  return visible;
-}
-QUERN_INLINE int count_visible(const VecF32 (&s)[kPageVectors]) {
-  VecI32 masked = {};  // -1 for each masked key
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors; ++v) masked += s[v] == kMinusInfinity;
-  return static_cast<int>(kPageKeys) + fold_lanes(masked, AddJoin());
-}
-
-// Dots to probabilities, those of masked keys 0. A NaN score makes its own probability NaN, and so
-// l and every sum it is added to, whatever m is; the result is NaN as it must be.
-QUERN_INLINE PageRow exponentiate(const AttentionPage& page, int row) {
+// Dots of a row to finished scores in place: * scale, the soft cap, -infinity for masked keys.
+// Only the vectors before `num_vectors` exist. Returns what the row is, without l.
+QUERN_INLINE PageRow finish_scores(const AttentionPage& page, int row, int num_vectors) {
   PageRow result;
-  if (page.first[row] >= page.last[row]) return result;
-  VecF32 s[kPageVectors];
-  finish_scores(page, row, s);
-  const Extremes extremes = extremes_of(s);
-  result.m = extremes.largest;
-  if (!(extremes.smallest > kMinusInfinity)) {
-    // At an edge of what the row sees, or where something is not finite.
-    const int num_visible = count_visible(s);
-    if (num_visible == 0) return result;
-    result.has_gaps = num_visible != page.last[row] - page.first[row];
-    if (result.has_gaps) result.visible = find_visible(s);
+  const int32_t first = page.first[row], last = page.last[row];
+  if (first >= last) return result;
+  float* scores = page.scores + row * kPageKeys;
+  const bool is_edge = first > 0 || last < num_vectors * kLanes;
+  VecF32 largest = splat(kMinusInfinity);
+  VecI32 masked = {};  // -1 where a key is masked
+  for (int v = 0; v < num_vectors; ++v) {
+    VecF32 s = load<VecF32>(scores + v * kLanes) * page.scale;
+    if (page.soft_cap != 0) s = page.soft_cap * simd::strict_tanh(s / page.soft_cap);
+    if (is_edge) {
+      const VecI32 key = key_indices(v);
+      s = ((key >= first) & (key < last)) ? s : splat(kMinusInfinity);
+    }
+    store(scores + v * kLanes, s);
+    masked |= s == kMinusInfinity;
+    largest = larger(s, largest);
   }
+  result.m = fold_lanes(largest, LargerJoin());
   result.is_empty = false;
-  float* p = page.scores + row * kPageKeys;
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors; ++v) {
-    s[v] = simd::strict_exp(s[v] - result.m);
-    store(p + v * kLanes, s[v]);
-  }
-  // The lanes(32) sum of 64 elements that are not -0.
-  VecF32 partials[kPageVectors / 2];
-#pragma GCC unroll 4
-  for (int v = 0; v < kPageVectors / 2; ++v) partials[v] = s[v] + s[v + kPageVectors / 2];
-  result.l = join_lanes(partials, AddJoin());
+  if (!any_lane(masked)) return result;
+  // At an edge of what the row sees, or where a score in sight is -infinity and masks its key.
+  const uint64_t visible = find_visible(scores, num_vectors * kLanes);
+  result.is_empty = visible == 0;
+  result.has_gaps = !result.is_empty && __builtin_popcountll(visible) != last - first;
+  if (result.has_gaps) result.visible = visible;
   return result;
+}
+
+// Scores of a row to probabilities, those of masked keys 0; their lanes(32) sum. A NaN score makes
+// its own probability NaN, and so l and every sum it is added to, whatever m is; the result is NaN
+// as it must be.
+QUERN_INLINE float exponentiate(float* scores, float m, int num_vectors) {
+  constexpr int kSumVectors = kSumLanes / kLanes;
+  VecF32 partials[kSumVectors] = {};
+#pragma GCC unroll 4
+  for (int v = 0; v < num_vectors; ++v) {
+    const VecF32 p = simd::strict_exp(load<VecF32>(scores + v * kLanes) - m);
+    store(scores + v * kLanes, p);
+    partials[v % kSumVectors] += p;
+  }
+  return join_lanes(partials, AddJoin());
 }
 
 // sums += p * value for the keys [begin, end) of `visible`, in order.
@@ -356,15 +341,20 @@ void join(int num_rows, int64_t width, int64_t row_stride, const AttentionState&
   }
 }
 
+// Each phase runs over all rows, so that the processor overlaps their chains of operations.
 void fold_page(const AttentionPage& page, const AttentionState& state) {
   PageRow rows[kMaxTileRows];
   float m[kStateRows] = {}, l[kStateRows] = {};
   int32_t is_empty[kMaxTileRows];
+  const int num_vectors = static_cast<int>((visible_end(page) + kLanes - 1) / kLanes);
   for (int row = 0; row < page.num_rows; ++row) {
-    rows[row] = exponentiate(page, row);
+    rows[row] = finish_scores(page, row, num_vectors);
     m[row] = rows[row].m;
-    l[row] = rows[row].l;
     is_empty[row] = rows[row].is_empty ? 1 : 0;
+  }
+  for (int row = 0; row < page.num_rows; ++row) {
+    if (rows[row].is_empty) continue;
+    l[row] = exponentiate(page.scores + row * kPageKeys, m[row], num_vectors);
   }
   add_values(page, rows);
   join(page.num_rows, page.value_dim, page.row_stride, state, {is_empty, m, l, page.sums});

@@ -57,6 +57,15 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
   return (VecI16)_mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
+// a > b ? a : b in one instruction.
+QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
+  return (VecF32)_mm256_max_ps((__m256)a, (__m256)b);
+}
+// Whether a bit of v is set.
+QUERN_INLINE bool any_lane(VecI32 v) {
+  return _mm256_testz_si256((__m256i)v, (__m256i)v) == 0;
+}
+
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return (VecI32)_mm256_madd_epi16((__m256i)a, (__m256i)b);

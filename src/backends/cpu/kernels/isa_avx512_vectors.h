@@ -40,6 +40,15 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
   return (VecI16)_mm512_cvtepu8_epi16(bytes);
 }
 
+// a > b ? a : b in one instruction.
+QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
+  return (VecF32)_mm512_maskz_max_ps(0xFFFF, (__m512)a, (__m512)b);
+}
+// Whether a bit of v is set.
+QUERN_INLINE bool any_lane(VecI32 v) {
+  return _mm512_test_epi32_mask((__m512i)v, (__m512i)v) != 0;
+}
+
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return (VecI32)_mm512_madd_epi16((__m512i)a, (__m512i)b);

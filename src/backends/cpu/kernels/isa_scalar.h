@@ -48,6 +48,15 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
   return VecI16{p[0], p[1]};
 }
 
+// a > b ? a : b.
+QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
+  return a > b ? a : b;
+}
+// Whether a bit of v is set.
+QUERN_INLINE bool any_lane(VecI32 v) {
+  return v[0] != 0;
+}
+
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   const VecI32 x = bits_as<VecI32>(a);

@@ -58,6 +58,15 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
   return (VecI16)_mm_unpacklo_epi8(v, _mm_setzero_si128());
 }
 
+// a > b ? a : b in one instruction.
+QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
+  return (VecF32)_mm_max_ps((__m128)a, (__m128)b);
+}
+// Whether a bit of v is set.
+QUERN_INLINE bool any_lane(VecI32 v) {
+  return _mm_movemask_epi8(_mm_cmpeq_epi8((__m128i)v, _mm_setzero_si128())) != 0xFFFF;
+}
+
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return (VecI32)_mm_madd_epi16((__m128i)a, (__m128i)b);

@@ -14,6 +14,8 @@ namespace {
 // Work of one product of a query with a key or value element, as 1 / kProductsPerUnit units of
 // for_ranges.
 constexpr int64_t kProductsPerUnit = 4;
+// Work of a tile that is many times what claiming a chunk costs.
+constexpr int64_t kTileWorthAChunk = int64_t{1} << 14;
 
 // Many tiles: one to a thread at a time, each walked whole. Few tiles over many keys: their outer
 // chunks go to different threads and are joined in order, which gives the same bits.
@@ -120,11 +122,18 @@ Result<void> AttentionStep::run_tiles(const AttentionJob& job,
   const int64_t own_bytes = round_up(AttentionWorker::scratch_bytes(job.store), 64);
   QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
                          machine_.scratch(own_bytes * machine_.pool.num_threads()));
-  for_ranges(machine_.pool, static_cast<int64_t>(tiles.size()), cost_of(job, tiles),
-             [&](int64_t begin, int64_t end, int thread) {
-               AttentionWorker worker(job, scratch + own_bytes * thread);
-               for (int64_t i = begin; i < end; ++i) worker.run(tiles[static_cast<size_t>(i)]);
-             });
+  const auto count = static_cast<int64_t>(tiles.size());
+  const int64_t cost = cost_of(job, tiles);
+  const auto run = [&](int64_t begin, int64_t end, int thread) {
+    AttentionWorker worker(job, scratch + own_bytes * thread);
+    for (int64_t i = begin; i < end; ++i) worker.run(tiles[static_cast<size_t>(i)]);
+  };
+  // Tiles differ in work: where each is worth a chunk, each is one.
+  if (cost >= kTileWorthAChunk) {
+    machine_.pool.run(count, [&](int64_t tile, int thread) { run(tile, tile + 1, thread); });
+  } else {
+    for_ranges(machine_.pool, count, cost, run);
+  }
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Runs of tokens, then heads.
+// Heads, then runs of tokens.
 #include "backends/cpu/steps/attention_tiles.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<AttentionTile> cut_attention_tiles(const KvPlaces& places, int64_t k
                                                int64_t group, int64_t window) {
   const int64_t heads = heads_per_tile(group);
   const int64_t tokens = std::max<int64_t>(1, kTileRows / heads);
-  std::vector<AttentionTile> tiles;
+  std::vector<AttentionTile> runs;  // of tokens, for any head
   for (int64_t end = places.num_tokens; end > 0;) {
     AttentionTile tile{.sequence = places.sequences[end - 1]};
     tile.keys = visible_keys(places.positions[end - 1], window);
@@ -40,9 +40,13 @@ std::vector<AttentionTile> cut_attention_tiles(const KvPlaces& places, int64_t k
     tile.first_token = begin;
     tile.num_tokens = static_cast<int32_t>(end - begin);
     end = begin;
-    for (int64_t head = 0; head < kv_heads; ++head) {
+    runs.push_back(tile);
+  }
+  std::vector<AttentionTile> tiles;
+  for (int64_t head = 0; head < kv_heads; ++head) {
+    for (AttentionTile tile : runs) {
+      tile.kv_head = static_cast<int32_t>(head);
       for (int64_t first = 0; first < group; first += heads) {
-        tile.kv_head = static_cast<int32_t>(head);
         tile.first_head = static_cast<int32_t>(head * group + first);
         tile.num_heads = static_cast<int32_t>(std::min(heads, group - first));
         tiles.push_back(tile);

@@ -30,8 +30,9 @@ struct AttentionTile {
 // The keys that a token at this position sees; window 0 is all.
 KeyRange visible_keys(int64_t position, int64_t window);
 
-// Tiles of all heads of all tokens; `group` query heads share a key-value head. Later tokens of a
-// sequence, which see more keys, come first.
+// Tiles of all heads of all tokens; `group` query heads share a key-value head. Tiles of one
+// key-value head follow one another, so that its keys and values stay in the caches; later tokens
+// of a sequence, which see more keys, come first.
 std::vector<AttentionTile> cut_attention_tiles(const KvPlaces& places, int64_t kv_heads,
                                                int64_t group, int64_t window);
 

@@ -1,0 +1,147 @@
+// Runs of made-up tokens, timed by the clock on the wall.
+#include "generate/speed.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/fail.h"
+#include "hw/memory_roof.h"
+
+namespace quern {
+namespace {
+
+constexpr int64_t kPrefillChunk = 512;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Tokens spread over the vocabulary.
+std::vector<int32_t> made_up_tokens(int64_t count, int64_t vocab_size) {
+  std::vector<int32_t> tokens(static_cast<size_t>(count));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i] = static_cast<int32_t>((i * 2654435761U) % static_cast<uint64_t>(vocab_size));
+  }
+  return tokens;
+}
+
+bool is_embedding(const GgufTensor& tensor) {
+  return tensor.name == "token_embd.weight";
+}
+bool is_tied(const Engine& engine) {
+  return engine.file().find("output.weight") == nullptr;
+}
+
+// Sequences that are removed at the end.
+class Sequences {
+ public:
+  explicit Sequences(KvStore& kv) : kv_(kv) {}
+  ~Sequences() {
+    for (const int32_t id : ids_) (void)kv_.remove_sequence(id).has_value();
+  }
+  Sequences(const Sequences&) = delete;
+  Sequences& operator=(const Sequences&) = delete;
+
+  Result<void> add_clones(int32_t base, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
+      QUERN_ASSIGN_OR_RETURN(const int32_t id, kv_.clone_sequence(base));
+      ids_.push_back(id);
+    }
+    return {};
+  }
+  std::span<const int32_t> ids() const { return ids_; }
+
+ private:
+  KvStore& kv_;
+  std::vector<int32_t> ids_;
+};
+
+}  // namespace
+
+SpeedMeter::~SpeedMeter() {
+  if (base_ >= 0) (void)engine_.kv().remove_sequence(base_).has_value();
+}
+
+Result<int32_t> SpeedMeter::base_of_depth(int64_t depth) {
+  if (base_depth_ == depth) return base_;
+  if (base_ < 0) {
+    QUERN_ASSIGN_OR_RETURN(base_, engine_.kv().create_sequence());
+  }
+  base_depth_ = -1;
+  QUERN_TRY(engine_.kv().truncate(base_, 0));
+  if (depth > 0) {
+    const auto tokens = made_up_tokens(depth, engine_.model().vocab_size);
+    QUERN_TRY(engine_.forward_chunked({base_, tokens, Feed::Logits::kNone}, kPrefillChunk));
+  }
+  base_depth_ = depth;
+  return base_;
+}
+
+Result<double> SpeedMeter::time_prefill(const SpeedCase& c, int32_t sequence) {
+  const auto tokens = made_up_tokens(c.tokens, engine_.model().vocab_size);
+  const auto start = std::chrono::steady_clock::now();
+  QUERN_TRY(engine_.forward_chunked({sequence, tokens, Feed::Logits::kLast}, kPrefillChunk));
+  return seconds_since(start);
+}
+
+Result<double> SpeedMeter::time_decode(const SpeedCase& c, std::span<const int32_t> sequences) {
+  const auto tokens = made_up_tokens(c.tokens + c.batch, engine_.model().vocab_size);
+  std::vector<Feed> feeds(sequences.size());
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t run = 0; run < c.tokens; ++run) {
+    for (size_t i = 0; i < feeds.size(); ++i) {
+      const auto token = static_cast<size_t>(run) + i;
+      feeds[i] = {sequences[i], {tokens.data() + token, 1}, Feed::Logits::kLast};
+    }
+    QUERN_TRY(engine_.forward(feeds));
+  }
+  return seconds_since(start);
+}
+
+Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
+  if (c.tokens < 1 || c.batch < 1 || c.depth < 0) {
+    return fail::invalid("A measurement of {} tokens, {} sequences and depth {} is not possible.",
+                         c.tokens, c.batch, c.depth);
+  }
+  const bool is_prefill = c.kind == SpeedCase::Kind::kPrefill;
+  engine_.allow_context(c.depth + c.tokens);
+  QUERN_ASSIGN_OR_RETURN(const int32_t base, base_of_depth(c.depth));
+  Sequences sequences(engine_.kv());
+  QUERN_TRY(sequences.add_clones(base, is_prefill ? 1 : c.batch));
+  SpeedSample sample;
+  if (probes_roof) {
+    sample.read_roof = probe_read_bandwidth(engine_.device().capabilities().num_threads);
+  }
+  QUERN_ASSIGN_OR_RETURN(const double seconds, is_prefill ? time_prefill(c, sequences.ids()[0])
+                                                          : time_decode(c, sequences.ids()));
+  const int64_t tokens = is_prefill ? c.tokens : c.tokens * c.batch;
+  sample.tokens_per_second = static_cast<double>(tokens) / seconds;
+  return sample;
+}
+
+double weight_bytes_per_token(const Engine& engine) {
+  double bytes = 0;
+  for (const GgufTensor& tensor : engine.file().tensors()) {
+    if (is_embedding(tensor) && !is_tied(engine)) continue;
+    bytes += static_cast<double>(tensor.size_bytes);
+  }
+  return bytes;
+}
+
+double products_per_token(const Engine& engine) {
+  double products = 0;
+  for (const GgufTensor& tensor : engine.file().tensors()) {
+    if (is_embedding(tensor) || tensor.name == "output.weight") continue;
+    if (tensor.shape.rank() < 2) continue;
+    products += static_cast<double>(tensor.shape.num_elements());
+  }
+  return products;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+}  // namespace quern

@@ -1,0 +1,61 @@
+// How fast an engine runs: prefill, decoding, batches, at any depth of context.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "generate/engine.h"
+
+namespace quern {
+
+// What one measurement does.
+struct SpeedCase {
+  enum class Kind : uint8_t {
+    kPrefill,  // `tokens` tokens of one sequence, in runs of at most 512
+    kDecode,   // `tokens` runs, each of one token of every sequence
+  };
+  Kind kind = Kind::kDecode;
+  int64_t tokens = 64;
+  int64_t depth = 0;  // tokens of each sequence before it
+  int64_t batch = 1;  // sequences; 1 for prefill
+};
+
+struct SpeedSample {
+  double tokens_per_second = 0;  // of all sequences together
+  // Bytes a second that all threads together read from memory just before; 0: not asked for.
+  double read_roof = 0;
+};
+
+// Measures cases on sequences of its own. The depth is filled once and shared by the sequences.
+// One thread only; the engine must outlive it.
+class SpeedMeter {
+ public:
+  explicit SpeedMeter(Engine& engine) : engine_(engine) {}
+  ~SpeedMeter();
+  SpeedMeter(const SpeedMeter&) = delete;
+  SpeedMeter& operator=(const SpeedMeter&) = delete;
+
+  // One run of the case. Errors: those of Engine::forward, a case below one token or sequence.
+  Result<SpeedSample> measure(const SpeedCase& c, bool probes_roof);
+
+ private:
+  Result<int32_t> base_of_depth(int64_t depth);
+  Result<double> time_prefill(const SpeedCase& c, int32_t sequence);
+  Result<double> time_decode(const SpeedCase& c, std::span<const int32_t> sequences);
+
+  Engine& engine_;
+  int32_t base_ = -1;  // a sequence of base_depth_ tokens
+  int64_t base_depth_ = -1;
+};
+
+// Bytes of weights that decoding one token reads: all but the embedding table, unless it is the
+// head too.
+double weight_bytes_per_token(const Engine& engine);
+// Multiplications with weights of one prefilled token: the head, which only the last token needs,
+// left out.
+double products_per_token(const Engine& engine);
+
+// The middle one; 0 for none.
+double median(std::vector<double> values);
+
+}  // namespace quern
