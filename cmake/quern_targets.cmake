@@ -3,7 +3,7 @@
 # A layer may depend only on layers that come before it in QUERN_LAYERS; configuring fails otherwise.
 
 set(QUERN_LAYERS base hw tensor ir ops tile passes codegen kernels runtime
-    backends_reference backends_cpu_kernels backends_cpu backends_null backends
+    backends_reference backends_cpu_kernels backends_cpu backends_null backends conformance
     formats text models train generate serve cli)
 
 add_library(quern_options INTERFACE)

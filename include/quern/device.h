@@ -90,6 +90,10 @@ struct RunArguments {
   // One for each state that the graph declares.
   std::map<std::string, KvStore*, std::less<>> states;
   uint32_t stream = 0;  // step counter of random operations
+  // Memory for results, by name: writable host tensors, dense and row-major, with the result's type
+  // and no byte in common with an input. The run fills and returns them; other results get memory
+  // of their own.
+  std::map<std::string, Tensor, std::less<>> outputs = {};
 };
 
 // Outputs in the graph's order, then the readable values in the order asked for.

@@ -28,12 +28,15 @@ std::string_view effect_name(Effect effect);
 
 // The type of an attribute's value; the order is that of AttributeValue's alternatives.
 enum class AttributeKind : uint8_t { kFlag, kInteger, kNumber, kText, kIntegers, kNumbers };
+// "flag", "integer", "number", "text", "list of integers", "list of numbers".
+std::string_view attribute_kind_name(AttributeKind kind);
 
 // An input or output of an operation. A plain value.
 struct PortDef {
   std::string name = {};
   bool is_optional = false;
-  bool is_variadic = false;  // the last input port only: any number of values from one up
+  bool is_variadic = false;    // the last input port only: any number of values from one up
+  bool is_table_only = false;  // no port in the form `estimator` (OpDef::table_inputs)
 };
 
 // An attribute that an operation knows. A plain value.
@@ -91,9 +94,20 @@ struct OpDef {
   // each port of the node. Errors are the builder's.
   using Expand = Result<std::vector<ValueId>> (*)(GraphBuilder&, const Node&);
 
-  std::string id = {};   // "math.rmsnorm"
-  int version = 1;       // raised when the meaning changes
-  std::string doc = {};  // one paragraph: formula, NaN and edge rules, errors
+  std::string id = {};          // "math.rmsnorm"
+  int version = 1;              // raised when the meaning changes
+  std::string doc = {};         // the formula and its steps, one paragraph
+  std::string shape_rule = {};  // dtypes and extents of ports and results, in words
+  std::string edge_rule = {};   // NaN, infinities, no elements, errors of a run, in words
+  // Most that a result in f32 may differ from the exact one of the same inputs, in units of one ulp
+  // of the exact result plus the change that half an ulp in each input makes. 0: none, also where
+  // the result is no float.
+  double f32_bound = 0;
+  // The unit also holds an ulp of the largest number among 1 and the inputs: for results that are
+  // what remains after large terms cancel.
+  bool f32_cancels = false;
+  // Names of the input ports in the form `table`, all required; empty if both forms have `inputs`.
+  std::vector<std::string> table_inputs = {};
   std::vector<PortDef> inputs = {};
   std::vector<PortDef> outputs = {};
   std::vector<AttributeDef> attributes = {};
@@ -106,6 +120,8 @@ struct OpDef {
 
   // Null where the operation knows no such attribute.
   const AttributeDef* find_attribute(std::string_view name) const;
+  // Input ports as the attribute `form` makes them, without those of the other form.
+  std::vector<PortDef> input_ports(const Attributes& given) const;
 };
 
 // All operations by id. Built once by register_ops, then read-only and thread-safe. Graphs borrow

@@ -1,11 +1,10 @@
-// quern devices and quern ops: what this build and machine offer.
+// quern devices: what this build and machine offer.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
 #include "quern/device.h"
-#include "quern/op.h"
 
 namespace quern::cli {
 namespace {
@@ -57,42 +56,12 @@ Result<void> devices(bool is_json) {
   return {};
 }
 
-// One line an operation: id, how the backend serves it, the first line of its documentation.
-Result<void> ops(const std::string& backend_name, bool is_json) {
-  const BackendRegistry registry = register_backends();
-  QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(backend_name));
-  auto list = nlohmann::ordered_json::array();
-  for (const OpDef* op : builtin_ops().list()) {
-    const Support support = backend->supports(*op);
-    if (is_json) {
-      list.push_back({{"id", op->id},
-                      {"version", op->version},
-                      {"effect", effect_name(op->effect)},
-                      {"support", support_name(support.kind)},
-                      {"doc", op->doc}});
-    } else {
-      fmt::print("{:<36} {:<12} {}\n", op->id, support_name(support.kind),
-                 op->doc.substr(0, op->doc.find('\n')));
-    }
-  }
-  if (is_json) fmt::print("{}\n", list.dump(1));
-  return {};
-}
-
 }  // namespace
 
 void set_up_devices(OptionSet& command, Action& action) {
   auto is_json = std::make_shared<bool>(false);
   command.add_flag("--json", *is_json, "List as JSON");
   action = [is_json] { return devices(*is_json); };
-}
-
-void set_up_ops(OptionSet& command, Action& action) {
-  auto is_json = std::make_shared<bool>(false);
-  auto backend = std::make_shared<std::string>("cpu");
-  command.add_option("--backend", *backend, "Backend to ask").show_default();
-  command.add_flag("--json", *is_json, "List as JSON");
-  action = [is_json, backend] { return ops(*backend, *is_json); };
 }
 
 }  // namespace quern::cli

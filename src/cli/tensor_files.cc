@@ -5,41 +5,15 @@
 #include <limits>
 
 #include "base/fail.h"
+#include "conformance/host_values.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
-#include "ops/float_rows.h"
-#include "tensor/convert.h"
 
 namespace quern::cli {
 namespace {
 
 bool is_safetensors(const std::string& path) {
   return path.ends_with(".safetensors");
-}
-
-template <class T>
-std::vector<double> widened(const TensorView& view) {
-  const std::span<const T> values(view.as<const T>(),
-                                  static_cast<size_t>(view.shape.num_elements()));
-  return {values.begin(), values.end()};
-}
-
-// Elements of plain dtypes as doubles; none of others.
-Result<std::vector<double>> numbers_of(const Tensor& tensor) {
-  QUERN_ASSIGN_OR_RETURN(auto bytes, tensor.read());
-  const TensorView view{tensor.dtype(), tensor.shape(), bytes.data()};
-  switch (tensor.dtype()) {
-    case DType::kI64:
-      return widened<int64_t>(view);
-    case DType::kU64:
-      return widened<uint64_t>(view);
-    case DType::kI32:
-      return widened<int32_t>(view);
-    case DType::kU32:
-      return widened<uint32_t>(view);
-    default:
-      return can_widen(tensor.dtype()) ? load_all<double>(view) : std::vector<double>{};
-  }
 }
 
 }  // namespace
@@ -71,7 +45,8 @@ Result<void> write_tensor_file(const std::string& path, const std::string& name,
 
 Result<std::string> describe_tensor(const Tensor& tensor) {
   std::string text = fmt::format("{}{}", dtype_name(tensor.dtype()), tensor.shape().to_string());
-  QUERN_ASSIGN_OR_RETURN(const auto numbers, numbers_of(tensor));
+  // Block formats have no elements to show.
+  const auto numbers = numbers_of(tensor).value_or(std::vector<double>());
   if (numbers.empty()) return text;
   constexpr size_t kShown = 8;
   double low = std::numeric_limits<double>::infinity(), high = -low;

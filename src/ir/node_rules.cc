@@ -10,23 +10,11 @@
 namespace quern {
 namespace {
 
-// With its article, for messages.
-std::string_view kind_name(AttributeKind kind) {
-  switch (kind) {
-    case AttributeKind::kFlag:
-      return "a flag";
-    case AttributeKind::kInteger:
-      return "an integer";
-    case AttributeKind::kNumber:
-      return "a number";
-    case AttributeKind::kText:
-      return "text";
-    case AttributeKind::kIntegers:
-      return "a list of integers";
-    case AttributeKind::kNumbers:
-      return "a list of numbers";
-  }
-  return "unknown";
+// The kind for the end of "it must be".
+std::string with_article(AttributeKind kind) {
+  const std::string_view name = attribute_kind_name(kind);
+  if (kind == AttributeKind::kText) return std::string(name);
+  return fmt::format("{} {}", kind == AttributeKind::kInteger ? "an" : "a", name);
 }
 
 // The value as its declared kind, or nothing.
@@ -50,7 +38,7 @@ Result<AttributeValue> check_attribute(const OpDef& op, const AttributeDef& def,
   const auto typed = as_kind(value, def.kind);
   if (!typed) {
     return fail::invalid("Attribute '{}' of {} is {}; it must be {}.", def.name, op.id,
-                         attribute_to_string(value), kind_name(def.kind));
+                         attribute_to_string(value), with_article(def.kind));
   }
   if (const auto* text = std::get_if<std::string>(&*typed); text && !def.choices.empty()) {
     if (std::ranges::find(def.choices, *text) == def.choices.end()) {

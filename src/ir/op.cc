@@ -25,11 +25,43 @@ std::string_view effect_name(Effect effect) {
   return "unknown";
 }
 
+std::string_view attribute_kind_name(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kFlag:
+      return "flag";
+    case AttributeKind::kInteger:
+      return "integer";
+    case AttributeKind::kNumber:
+      return "number";
+    case AttributeKind::kText:
+      return "text";
+    case AttributeKind::kIntegers:
+      return "list of integers";
+    case AttributeKind::kNumbers:
+      return "list of numbers";
+  }
+  return "unknown";
+}
+
 const AttributeDef* OpDef::find_attribute(std::string_view name) const {
   for (const AttributeDef& attribute : attributes) {
     if (attribute.name == name) return &attribute;
   }
   return nullptr;
+}
+
+std::vector<PortDef> OpDef::input_ports(const Attributes& given) const {
+  const AttributeValue* form = given.find("form");
+  const auto* name = form == nullptr ? nullptr : std::get_if<std::string>(form);
+  std::vector<PortDef> ports;
+  if (name != nullptr && *name == "table" && !table_inputs.empty()) {
+    for (const std::string& port : table_inputs) ports.push_back({.name = port});
+    return ports;
+  }
+  for (const PortDef& port : inputs) {
+    if (!port.is_table_only) ports.push_back(port);
+  }
+  return ports;
 }
 
 // Two definitions of one id would make graphs mean different things: a defect of the build.

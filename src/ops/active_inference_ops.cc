@@ -163,6 +163,13 @@ void register_active_inference_ops(OpRegistry& registry) {
                 .doc = "Estimator: beliefs [mu | log sigma] to mu - lr (mu + fe_grad), log sigma - "
                        "lr (exp(log sigma) - 1). Table: ports prior, likelihood: their product "
                        "divided by its sum, NaN for a sum of 0.",
+                .shape_rule = "Estimator: beliefs [2N], fe_grad [N] of one float dtype; new "
+                              "[2N]. Table: prior, likelihood, new [N].",
+                .edge_rule = "NaN and infinities follow the formula; a product that sums to "
+                             "0 gives NaN (table). No elements give none.",
+                .f32_bound = 8,
+                .f32_cancels = true,
+                .table_inputs = {"prior", "likelihood"},
                 .inputs = {port("beliefs"), port("fe_grad")},
                 .outputs = {port("new")},
                 .attributes = {form_attribute(), number("lr", 1e-2, "Learning rate.")},
@@ -172,7 +179,14 @@ void register_active_inference_ops(OpRegistry& registry) {
                 .doc = "Estimator: -sum q log(q + 1e-12) of each row of q_pi; p_o_s is not read. "
                        "Table: ports pred_obs, pref_obs, pred_state: KL(pred_obs || pref_obs) plus "
                        "the entropy of pred_state, logarithms of max(p, 1e-12).",
-                .inputs = {port("q_pi"), optional_port("p_o_s"), optional_port("pred_state")},
+                .shape_rule = "Estimator: q_pi [K, N], p_o_s of any type; efe [K]. Table: "
+                              "pred_obs, pref_obs [N], pred_state [M]; efe is a scalar. One "
+                              "float dtype.",
+                .edge_rule = "0 log 0 is 0; NaN spreads to its row (table: to the result). "
+                             "No elements sum to 0.",
+                .f32_bound = 8,
+                .table_inputs = {"pred_obs", "pref_obs", "pred_state"},
+                .inputs = {port("q_pi"), optional_port("p_o_s"), table_port("pred_state")},
                 .outputs = {port("efe")},
                 .attributes = {form_attribute()},
                 .infer = infer_expected_free_energy,
@@ -181,7 +195,13 @@ void register_active_inference_ops(OpRegistry& registry) {
                 .doc = "Estimator: q = [mu | log variance]: half the sum of mu^2 + exp(lv) - lv - "
                        "1, the KL to a standard normal. Table: -sum q log likelihood + KL(q || "
                        "prior), logarithms of max(p, 1e-12).",
-                .inputs = {port("q"), optional_port("likelihood"), optional_port("prior")},
+                .shape_rule = "Estimator: q [2N]; fe is a scalar. Table: q, likelihood, "
+                              "prior [N] of one float dtype; fe is a scalar.",
+                .edge_rule = "0 log 0 is 0; NaN gives NaN; exp(lv) may overflow to "
+                             "infinity. No elements give 0.",
+                .f32_bound = 8,
+                .table_inputs = {"q", "likelihood", "prior"},
+                .inputs = {port("q"), table_port("likelihood"), table_port("prior")},
                 .outputs = {port("fe")},
                 .attributes = {form_attribute()},
                 .infer = infer_free_energy,
@@ -189,6 +209,10 @@ void register_active_inference_ops(OpRegistry& registry) {
   registry.add({.id = "active_inference.precision_weight",
                 .doc = "error * precision; the estimator's precision is a logarithm: error * "
                        "exp(precision).",
+                .shape_rule = "error, precision, w: one float dtype and shape.",
+                .edge_rule = "NaN gives NaN; 0 times infinity is NaN; exp may overflow to "
+                             "infinity. No elements give none.",
+                .f32_bound = 4,
                 .inputs = {port("error"), port("precision")},
                 .outputs = {port("w")},
                 .attributes = {form_attribute()},

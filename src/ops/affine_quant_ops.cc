@@ -115,6 +115,11 @@ void register_affine_quant_ops(OpRegistry& registry) {
   registry.add({.id = "quant.quant",
                 .doc = "round(x / scale) + zero_point, halves away from zero, clamped to i8. NaN "
                        "gives the zero point.",
+                .shape_rule = "x of any float dtype and shape; q i8 of the same extents.",
+                .edge_rule = "NaN gives the zero point, infinities clamp. No elements give "
+                             "none. A scale that is not positive and finite, or a zero "
+                             "point outside i8, is refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("q")},
                 .attributes = {scale, zero_point},
@@ -122,6 +127,12 @@ void register_affine_quant_ops(OpRegistry& registry) {
                 .reference = float_kernel<QuantKernel>});
   registry.add({.id = "dequant.dequant",
                 .doc = "(q - zero_point) * scale; the difference is exact.",
+                .shape_rule = "q i8 of any shape; y of the attribute's float dtype and the "
+                              "same extents.",
+                .edge_rule = "Every byte has a value; large scales may overflow to infinity "
+                             "in narrow dtypes. No elements give none. Bad scales and zero "
+                             "points are refused.",
+                .f32_bound = 1,
                 .inputs = {port("q")},
                 .outputs = {port("y")},
                 .attributes = {scale, zero_point, dtype},
@@ -130,6 +141,11 @@ void register_affine_quant_ops(OpRegistry& registry) {
   registry.add({.id = "dequant.dequant4",
                 .doc = "Two unsigned 4-bit integers from each byte of q, the low one first: "
                        "(q - zero_point) * scale. The last extent doubles.",
+                .shape_rule = "q u8 [..., K]; y [..., 2K] of the attribute's float dtype.",
+                .edge_rule = "Every byte has a value; large scales may overflow to infinity "
+                             "in narrow dtypes. No elements give none. Bad scales and zero "
+                             "points are refused.",
+                .f32_bound = 1,
                 .inputs = {port("q")},
                 .outputs = {port("y")},
                 .attributes = {scale, zero_point, dtype},

@@ -1,5 +1,6 @@
 // Attention over keys and values given as tensors.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -9,10 +10,12 @@
 #include "ir/tensor_type.h"
 #include "ops/attention_core.h"
 #include "ops/blocked.h"
+#include "ops/dim_math.h"
 #include "ops/float_rows.h"
 #include "ops/op_parts.h"
 #include "ops/register_ops.h"
 #include "ops/type_rules.h"
+#include "quern/graph_builder.h"
 
 namespace quern {
 
@@ -222,6 +225,127 @@ Result<void> run_heads(const KernelContext& context) {
   return run_attention(context, head_shape(context), rule, context.inputs[3]);
 }
 
+// Grouped queries with a cache: rows [0, start) of it stand before those of k and v.
+Result<int64_t> cached_rows(const Attributes& attributes, int64_t capacity) {
+  const int64_t start = attributes.integer("start_position");
+  if (start == -1) return capacity;
+  if (start >= 0 && start <= capacity) return start;
+  return fail::invalid("Attribute 'start_position' is {}; it must be from 0 to the {} cached rows.",
+                       start, capacity);
+}
+
+constexpr size_t kKeyCache = 4, kValueCache = 5;
+
+// The type of keys or values with the cached rows before them.
+Result<TensorType> joined_type(const InferContext& context, size_t port, size_t cache_port) {
+  const TensorType& rows = *context.inputs[port];
+  const TensorType& cache = *context.inputs[cache_port];
+  const std::string_view name = port_name(context, cache_port);
+  QUERN_TRY(expect_rank(name, cache, 4));
+  QUERN_ASSIGN_OR_RETURN(const int64_t capacity, constant_dim(name, cache, 2));
+  TensorType wanted = rows;
+  if (rows.rank() == 4) wanted.dims[2] = Dim::constant(capacity);
+  QUERN_TRY(expect_same_type(context, cache_port, wanted, port_name(context, port)));
+  QUERN_ASSIGN_OR_RETURN(const int64_t start, cached_rows(context.attributes, capacity));
+  const auto sum = add_dims(rows.dims[2], Dim::constant(start));
+  if (!sum) {
+    return fail::invalid("Port '{}' has type {}; cached rows join a constant extent only.",
+                         port_name(context, port), rows.to_string());
+  }
+  TensorType joined = rows;
+  joined.dims[2] = *sum;
+  return joined;
+}
+
+Result<std::vector<TensorType>> infer_gqa(const InferContext& context) {
+  const bool has_cache = context.inputs[kKeyCache] != nullptr;
+  if (has_cache != (context.inputs[kValueCache] != nullptr)) {
+    return fail::invalid("Ports 'k_cache' and 'v_cache' must be given together.");
+  }
+  if (!has_cache) {
+    if (context.attributes.integer("start_position") != -1) {
+      return fail::invalid("Attribute 'start_position' needs the port 'k_cache'.");
+    }
+    return infer_attention<KvHeads::kDivisor>(context);
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType k, joined_type(context, 1, kKeyCache));
+  QUERN_ASSIGN_OR_RETURN(const TensorType v, joined_type(context, 2, kValueCache));
+  std::vector<const TensorType*> inputs(context.inputs.begin(), context.inputs.end());
+  inputs[1] = &k;
+  inputs[2] = &v;
+  return infer_attention<KvHeads::kDivisor>(
+      {inputs, context.attributes, context.states, context.op});
+}
+
+// Rows of [B, H, T, D]: the first `start` of `cache`, then those of `rows`, as dense memory.
+std::vector<std::byte> join_rows(const TensorView& cache, int64_t start, const TensorView& rows) {
+  const int64_t row_bytes = rows.shape[3] * dtype_info(rows.dtype).block_bytes;
+  const int64_t own = rows.shape[2] * row_bytes, cached = start * row_bytes;
+  const int64_t stride = cache.shape[2] * row_bytes;
+  std::vector<std::byte> joined(
+      static_cast<size_t>(rows.shape[0] * rows.shape[1] * (own + cached)));
+  auto* to = joined.data();
+  for (int64_t head = 0; head < rows.shape[0] * rows.shape[1]; ++head) {
+    to = std::copy_n(cache.data + head * stride, cached, to);
+    to = std::copy_n(rows.data + head * own, own, to);
+  }
+  return joined;
+}
+
+Result<void> run_gqa(const KernelContext& context) {
+  if (!context.inputs[kKeyCache].is_present()) return run_heads(context);
+  std::vector<TensorView> inputs(context.inputs.begin(), context.inputs.end());
+  std::array<std::vector<std::byte>, 2> memory;
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    const TensorView& cache = context.inputs[kKeyCache + i];
+    QUERN_ASSIGN_OR_RETURN(const int64_t start, cached_rows(context.attributes, cache.shape[2]));
+    memory[i] = join_rows(cache, start, context.inputs[1 + i]);
+    const Shape& s = context.inputs[1 + i].shape;
+    inputs[1 + i].shape = Shape{s[0], s[1], s[2] + start, s[3]};
+    inputs[1 + i].data = memory[i].data();
+  }
+  return run_heads(
+      {.inputs = inputs, .outputs = context.outputs, .attributes = context.attributes});
+}
+
+// Heads of keys or values repeated for the queries that share them.
+ValueId repeat_heads(GraphBuilder& builder, ValueId rows, int64_t kv_heads, int64_t group) {
+  if (group == 1) return rows;
+  std::vector<ValueId> heads;
+  for (int64_t h = 0; h < kv_heads; ++h) {
+    const ValueId head =
+        builder.add("shape.slice", {rows}, {{"dim", int64_t{1}}, {"start", h}, {"end", h + 1}});
+    heads.insert(heads.end(), static_cast<size_t>(group), head);
+  }
+  return builder.add("shape.concat", heads, {{"dim", int64_t{1}}});
+}
+
+ValueId join_cache(GraphBuilder& builder, const Node& node, size_t port, size_t cache_port) {
+  const ValueId rows = node.inputs[port];
+  if (node.inputs.size() <= cache_port || node.inputs[cache_port] == kNoValue) return rows;
+  ValueId cache = node.inputs[cache_port];
+  const int64_t start = node.attributes.integer("start_position");
+  if (start == 0) return rows;
+  if (start > 0) {
+    cache = builder.add("shape.slice", {cache}, {{"dim", int64_t{2}}, {"end", start}});
+  }
+  return builder.add("shape.concat", {cache, rows}, {{"dim", int64_t{2}}});
+}
+
+// The keys join their cache and repeat; then attention.sdpa.
+Result<std::vector<ValueId>> expand_grouped(GraphBuilder& builder, const Node& node) {
+  const int64_t heads = builder.type(node.inputs[0])->dims[1].factor;
+  const int64_t kv_heads = builder.type(node.inputs[1])->dims[1].factor;
+  const ValueId k = join_cache(builder, node, 1, kKeyCache);
+  const ValueId v = join_cache(builder, node, 2, kValueCache);
+  const ValueId mask = node.inputs.size() > 3 ? node.inputs[3] : kNoValue;
+  return std::vector<ValueId>{builder.add(
+      "attention.sdpa",
+      {node.inputs[0], repeat_heads(builder, k, kv_heads, heads / kv_heads),
+       repeat_heads(builder, v, kv_heads, heads / kv_heads), mask},
+      {{"causal", node.attributes.flag("causal")}, {"scale", node.attributes.number("scale")}})};
+}
+
 Result<void> run_sliding_window(const KernelContext& context) {
   const AttentionRule rule{.is_causal = true,
                            .window = context.attributes.integer("window"),
@@ -302,40 +426,69 @@ void register_attention_ops(OpRegistry& registry) {
   const std::vector<PortDef> inputs = {port("q"), port("k"), port("v"), optional_port("mask")};
   const AttributeDef causal = flag("causal", false, "Hides the keys after a query.");
   const AttributeDef scale = number("scale", 0.0, "Times the dot product; 0: 1 / sqrt(D).");
-  const auto add = [&](std::string id, std::string doc, std::vector<AttributeDef> attributes,
-                       OpDef::Infer infer, OpDef::Kernel kernel) {
-    registry.add({.id = std::move(id),
-                  .doc = meaning + doc,
-                  .inputs = inputs,
-                  .outputs = {port("out")},
-                  .attributes = std::move(attributes),
-                  .infer = infer,
-                  .reference = kernel});
+  const auto make = [&](std::string id, std::string doc, std::vector<AttributeDef> attributes,
+                        OpDef::Infer infer, OpDef::Kernel kernel) {
+    return OpDef{.id = std::move(id),
+                 .doc = meaning + doc,
+                 .shape_rule =
+                     "q [B, H, Tq, D], k [B, KV, Tk, D], v [B, KV, Tk, Dv] of one "
+                     "float dtype, mask [Tq, Tk] with up to two leading axes of "
+                     "extent 1 or those of q; out [B, H, Tq, Dv].",
+                 .edge_rule =
+                     "Rows without a visible key, and no keys at all, give zeros; a "
+                     "NaN among the scores of a row gives NaN in it; +infinity "
+                     "scores give NaN. No queries give none.",
+                 .f32_bound = 256,
+                 .inputs = inputs,
+                 .outputs = {port("out")},
+                 .attributes = std::move(attributes),
+                 .infer = infer,
+                 .reference = kernel};
   };
-  add("attention.sdpa", "KV equals H.", {causal, scale}, infer_attention<KvHeads::kSame>,
-      run_heads);
-  add("attention.gqa", "Query head h uses key head h / (H / KV).", {causal, scale},
-      infer_attention<KvHeads::kDivisor>, run_heads);
-  add("attention.mqa", "KV is 1.", {causal, scale}, infer_attention<KvHeads::kOne>, run_heads);
-  add("attention.flash_attention", "KV equals H; block_size does not change the order.",
-      {integer("block_size", 64, "A hint to kernels."), causal, scale}, infer_flash, run_heads);
-  add("attention.sliding_window",
-      "Always causal; a key is visible if query - key < window. H is a multiple of KV.",
-      {integer("window", 512, "Keys that a query sees, itself included."), scale},
-      infer_sliding_window, run_sliding_window);
+  registry.add(make("attention.sdpa", "KV equals H.", {causal, scale},
+                    infer_attention<KvHeads::kSame>, run_heads));
+  OpDef mqa =
+      make("attention.mqa", "KV is 1.", {causal, scale}, infer_attention<KvHeads::kOne>, run_heads);
+  mqa.expand = expand_grouped;
+  registry.add(std::move(mqa));
+  OpDef gqa =
+      make("attention.gqa",
+           "Query head h uses key head h / (H / KV). With k_cache [B, KV, P, D] and v_cache "
+           "[B, KV, P, Dv] the first start_position rows of these stand before k and v, and "
+           "Tk counts both.",
+           {causal, scale, integer("start_position", -1, "Rows of the cache; -1: all.")}, infer_gqa,
+           run_gqa);
+  gqa.inputs.push_back(optional_port("k_cache"));
+  gqa.inputs.push_back(optional_port("v_cache"));
+  gqa.expand = expand_grouped;
+  registry.add(std::move(gqa));
+  registry.add(make(
+      "attention.flash_attention", "KV equals H; block_size does not change the order.",
+      {integer("block_size", 64, "A hint to kernels."), causal, scale}, infer_flash, run_heads));
   registry.add(
-      {.id = "attention.multi_head_attention",
-       .doc = "attention.gqa of rows that hold their heads side by side: q [T, H * D], "
-              "k and v [T, KV * D]. window_size > 0 implies causal. alibi_slope times "
-              "(key - query) is added to every score.",
-       .inputs = {port("q"), port("k"), port("v")},
-       .outputs = {port("out")},
-       .attributes = {integer("num_heads", kRequired, "H."), integer("head_dim", kRequired, "D."),
-                      causal, integer("window_size", 0, "Visible keys; 0: all."),
-                      number("alibi_slope", 0.0, "One slope for all heads; 0: none."),
-                      integer("kv_head_count", 0, "KV; 0: H.")},
-       .infer = infer_multi_head,
-       .reference = run_multi_head});
+      make("attention.sliding_window",
+           "Always causal; a key is visible if query - key < window. H is a multiple of KV.",
+           {integer("window", 512, "Keys that a query sees, itself included."), scale},
+           infer_sliding_window, run_sliding_window));
+  registry.add({.id = "attention.multi_head_attention",
+                .doc = "attention.gqa of rows that hold their heads side by side: q [T, H * D], "
+                       "k and v [T, KV * D]. window_size > 0 implies causal. alibi_slope times "
+                       "(key - query) is added to every score.",
+                .shape_rule = "q [T, H * D], k, v [Tk, KV * D] of one float dtype; out has "
+                              "q's type.",
+                .edge_rule = "Rows without a visible key, and no keys at all, give zeros; a "
+                             "NaN among the scores of a row gives NaN in it; +infinity "
+                             "scores give NaN. No queries give none.",
+                .f32_bound = 256,
+                .inputs = {port("q"), port("k"), port("v")},
+                .outputs = {port("out")},
+                .attributes = {integer("num_heads", kRequired, "H, the query heads."),
+                               integer("head_dim", kRequired, "D, their width."), causal,
+                               integer("window_size", 0, "Visible keys; 0: all."),
+                               number("alibi_slope", 0.0, "One slope for all heads; 0: none."),
+                               integer("kv_head_count", 0, "KV; 0: H.")},
+                .infer = infer_multi_head,
+                .reference = run_multi_head});
 }
 
 }  // namespace quern

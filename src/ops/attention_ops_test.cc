@@ -272,5 +272,55 @@ TEST(Attention, AcceptsTensorsWithoutRows) {
   EXPECT_EQ(run_one("attention.sdpa", {empty, q, q}).shape(), (Shape{1, 1, 0, 2}));
 }
 
+// Keys and values [1, KV, T, D] whose element is a simple function of its place.
+Tensor rows_of(int64_t kv_heads, int64_t first, int64_t rows, int64_t dim) {
+  std::vector<float> values;
+  for (int64_t h = 0; h < kv_heads; ++h) {
+    for (int64_t t = first; t < first + rows; ++t) {
+      for (int64_t d = 0; d < dim; ++d) {
+        values.push_back(static_cast<float>((h * 31 + t * 7 + d * 3) % 11) / 4 - 1);
+      }
+    }
+  }
+  return f32(Shape{1, kv_heads, rows, dim}, values);
+}
+
+TEST(GqaCache, AppendsThenAttends) {
+  const Tensor q = rows_of(4, 100, 2, 6), none;
+  const Tensor whole_k = rows_of(2, 0, 7, 6), whole_v = rows_of(2, 20, 7, 3);
+  const Attributes causal = {{"causal", true}};
+  const Tensor expected = run_one("attention.gqa", {q, whole_k, whole_v}, causal);
+  const Tensor cached = run_one("attention.gqa",
+                                {q, rows_of(2, 5, 2, 6), rows_of(2, 25, 2, 3), none,
+                                 rows_of(2, 0, 5, 6), rows_of(2, 20, 5, 3)},
+                                causal);
+  EXPECT_TRUE(all_same_bits(values_of<float>(cached), values_of<float>(expected)));
+  // Only the first rows of a larger cache count.
+  const Tensor partly = run_one("attention.gqa",
+                                {q, rows_of(2, 5, 2, 6), rows_of(2, 25, 2, 3), none,
+                                 rows_of(2, 0, 9, 6), rows_of(2, 20, 9, 3)},
+                                {{"causal", true}, {"start_position", int64_t{5}}});
+  EXPECT_TRUE(all_same_bits(values_of<float>(partly), values_of<float>(expected)));
+}
+
+TEST(GqaCache, RefusesWhatDoesNotFit) {
+  const Tensor q = rows_of(4, 0, 2, 6), k = rows_of(2, 0, 2, 6), none;
+  const auto error = [&](std::vector<Tensor> inputs, Attributes attributes) {
+    const auto out = run_op("attention.gqa", std::move(inputs), std::move(attributes));
+    EXPECT_FALSE(out);
+    return out ? "" : out.error().message;
+  };
+  EXPECT_EQ(error({q, k, k, none, k}, {}),
+            "attention.gqa: Ports 'k_cache' and 'v_cache' must be given together.");
+  EXPECT_EQ(error({q, k, k}, {{"start_position", int64_t{0}}}),
+            "attention.gqa: Attribute 'start_position' needs the port 'k_cache'.");
+  EXPECT_EQ(error({q, k, k, none, k, k}, {{"start_position", int64_t{3}}}),
+            "attention.gqa: Attribute 'start_position' is 3; it must be from 0 to the 2 cached "
+            "rows.");
+  EXPECT_FALSE(run_op("attention.gqa", {q, k, k, none, rows_of(1, 0, 2, 6), k}));
+  EXPECT_FALSE(run_op("attention.gqa", {q, k, k, none, k, rows_of(2, 0, 2, 5)}));
+  EXPECT_FALSE(run_op("attention.gqa", {q, k, k, none, f32(Shape{2}, {1, 2}), k}));
+}
+
 }  // namespace
 }  // namespace quern::test

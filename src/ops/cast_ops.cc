@@ -218,6 +218,12 @@ void register_cast_ops(OpRegistry& registry) {
               "truncates and clamps (i4 and u4 wrap), NaN gives 0; integer to narrower integer "
               "wraps; b1 is x != 0, true for NaN. Overflow gives infinity, or in f8 as 'saturate' "
               "says. Block formats decode to f32 first and are encoded from f32.",
+       .shape_rule = "x of any shape: floats, integers, b1, or a block format that "
+                     "decodes; y of the attribute's dtype and the same extents, "
+                     "whose last one is whole blocks.",
+       .edge_rule = "NaN stays NaN in floats, is 0 in integers and true in b1; "
+                    "infinities clamp in integers. No elements give none.",
+       .f32_bound = 0,
        .inputs = {port("x")},
        .outputs = {port("y")},
        .attributes = {text("to", kRequired, "Name of the dtype."),

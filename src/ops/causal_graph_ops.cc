@@ -246,25 +246,40 @@ void register_causal_graph_ops(OpRegistry& registry) {
   registry.add({.id = "causal.cholesky",
                 .doc = "The lower factor L of a = L L^T, in f64; the lower triangle of a is read, "
                        "zeros above. A matrix that is not positive definite is an error.",
+                .shape_rule = "a [N, N], L [N, N] of one float dtype.",
+                .edge_rule = "A pivot that is not above 0 (NaN included) is an error. N = 0 "
+                             "gives an empty factor.",
+                .f32_bound = 16,
                 .inputs = {port("a")},
                 .outputs = {port("L")},
                 .infer = infer_cholesky,
                 .reference = run_cholesky});
-  registry.add(
-      {.id = "causal.counterfactual",
-       .doc = "Estimator: a linear model x = B^T x + u with B [N, N] (source, target), "
-              "intervention [2, N] (mask, values): the noise of obs, the fixed nodes, the "
-              "others anew; a cycle is an error. Table: ports y, slope, x, x_new: y + "
-              "slope (x_new - x).",
-       .inputs = {port("obs"), port("intervention"), port("model"), optional_port("x_new")},
-       .outputs = {port("cf")},
-       .attributes = {form_attribute()},
-       .infer = infer_counterfactual,
-       .reference = run_counterfactual});
+  registry.add({.id = "causal.counterfactual",
+                .doc = "Estimator: a linear model x = B^T x + u with B [N, N] (source, target), "
+                       "intervention [2, N] (mask, values): the noise of obs, the fixed nodes, the "
+                       "others anew; a cycle is an error. Table: ports y, slope, x, x_new: y + "
+                       "slope (x_new - x).",
+                .shape_rule = "Estimator: obs [N], intervention [2, N], model [N, N]; cf "
+                              "[N]. Table: y, slope, x, x_new, cf [N]. One float dtype.",
+                .edge_rule = "NaN and infinities spread along the edges. A cycle in the "
+                             "model is an error. N = 0 gives none.",
+                .f32_bound = 8,
+                .table_inputs = {"y", "slope", "x", "x_new"},
+                .inputs = {port("obs"), port("intervention"), port("model"), table_port("x_new")},
+                .outputs = {port("cf")},
+                .attributes = {form_attribute()},
+                .infer = infer_counterfactual,
+                .reference = run_counterfactual});
   registry.add({.id = "causal.do_calculus",
                 .doc = "Estimator: a Gaussian of covariance cov and mean 0 given the values of the "
                        "masked entries (conditioning): [mean N | covariance N^2]. Table: ports adj "
                        "[N, N], mask [N]: the columns of masked nodes become 0.",
+                .shape_rule = "Estimator: cov [N, N], mask [N] of integers, values [N]; adj "
+                              "[N + N^2]. Table: adj [N, N], mask [N]; adj [N, N].",
+                .edge_rule = "A covariance of the masked entries that is not positive "
+                             "definite is an error (estimator). N = 0 gives none.",
+                .f32_bound = 32,
+                .table_inputs = {"adj", "mask"},
                 .inputs = {port("cov"), port("mask"), optional_port("values")},
                 .outputs = {port("adj")},
                 .attributes = {form_attribute()},
@@ -275,6 +290,13 @@ void register_causal_graph_ops(OpRegistry& registry) {
                     "Estimator: E[Y | do X = b] for each of 'bins' bins of equal frequency of X, "
                     "through M; an empty cell gives NaN. Table: ports p_m_given_x [M], "
                     "p_y_given_xm [X, M], p_x [X]: the sum of their products.",
+                .shape_rule = "Estimator: Y, X, M [N]; effect [bins]. Table: p_m_given_x "
+                              "[M], p_y_given_xm [X, M], p_x [X]; effect is a scalar. One "
+                              "float dtype.",
+                .edge_rule = "Cells without samples give NaN (estimator); NaN spreads. "
+                             "Empty tables sum to 0.",
+                .f32_bound = 16,
+                .table_inputs = {"p_m_given_x", "p_y_given_xm", "p_x"},
                 .inputs = {port("Y"), port("X"), port("M")},
                 .outputs = {port("effect")},
                 .attributes = {form_attribute(), integer("bins", 2, "Bins of the estimator.")},

@@ -244,6 +244,13 @@ void register_causal_regression_ops(OpRegistry& registry) {
                     "Estimator: the coefficients of X in the regression of Y [N] on 1, X [N, a], "
                     "Z [N, b] with a ridge of 1e-10. Table: ports p_y_given_xz [..., Z], p_z "
                     "[Z]: their product summed over z.",
+                .shape_rule = "Estimator: Y [N], X [N, a], Z [N, b]; effect [a]. Table: "
+                              "p_y_given_xz [..., Z], p_z [Z]; effect [...]. One float dtype.",
+                .edge_rule = "NaN or infinity in a sample gives NaN coefficients "
+                             "(estimator) and spreads to its row (table). No samples give "
+                             "zeros.",
+                .f32_bound = 64,
+                .table_inputs = {"p_y_given_xz", "p_z"},
                 .inputs = {port("Y"), port("X"), optional_port("Z")},
                 .outputs = {port("effect")},
                 .attributes = {form_attribute()},
@@ -253,6 +260,12 @@ void register_causal_regression_ops(OpRegistry& registry) {
                 .doc = "Estimator: X [N, d], T [N] (treated above 0.5), Y [N]: the difference of "
                        "the two arms' regressions at each row of X, NaN where an arm is empty or "
                        "does not determine its fit. Table: ports treated, control: a difference.",
+                .shape_rule = "Estimator: X [N, d], T, Y [N]; cate [N]. Table: treated, "
+                              "control, cate of one type. One float dtype.",
+                .edge_rule = "An empty arm, or one that does not determine its fit, gives "
+                             "NaN everywhere. No elements give none.",
+                .f32_bound = 64,
+                .table_inputs = {"treated", "control"},
                 .inputs = {port("X"), port("T"), optional_port("Y")},
                 .outputs = {port("cate")},
                 .attributes = {form_attribute()},
@@ -262,6 +275,12 @@ void register_causal_regression_ops(OpRegistry& registry) {
                 .doc = "Estimator: two-stage least squares of Y [N] on X [N] or [N, a] with the "
                        "instruments Z [N, b], intercepts in both. Table: Cov(Z, Y) / Cov(Z, X), 0 "
                        "where |Cov(Z, X)| < 1e-12.",
+                .shape_rule = "Estimator: Z [N, b], X [N] or [N, a], Y [N]; beta [a]. Table: "
+                              "Z, X, Y [N]; beta is a scalar. One float dtype.",
+                .edge_rule = "Instruments that do not determine the fit give NaN "
+                             "(estimator); a covariance with X below 1e-12 gives 0 (table); "
+                             "NaN spreads.",
+                .f32_bound = 64,
                 .inputs = {port("Z"), port("X"), port("Y")},
                 .outputs = {port("beta")},
                 .attributes = {form_attribute()},
@@ -271,6 +290,12 @@ void register_causal_regression_ops(OpRegistry& registry) {
                 .doc = "Estimator: the log likelihood of X [N, V] with each node regressed on its "
                        "parents, adj [V, V] (source, target), variance / N; a cycle is an error. "
                        "Table: port p: the product of max(1e-12, p).",
+                .shape_rule = "Estimator: X [N, V], adj [V, V] of integers; logp is a "
+                              "scalar. Table: p [N]; logp is a scalar.",
+                .edge_rule = "A cycle is an error. A node without residual variance gives "
+                             "+infinity. No factors give 1 (table).",
+                .f32_bound = 64,
+                .table_inputs = {"p"},
                 .inputs = {port("X"), optional_port("adj")},
                 .outputs = {port("logp")},
                 .attributes = {form_attribute()},

@@ -275,29 +275,61 @@ void register_convolution_ops(OpRegistry& registry) {
   const std::string order =
       " Correlation (the kernel is not flipped); k runs in the weight's memory order, a tap in the "
       "padding is skipped but keeps its k.";
-  registry.add(convolution_op(
-      "convolution.conv1d", "x [N, C, L], weight [O, C / groups, K]." + order,
-      infer_convolution<windows_1d, 3>, float_kernel<ConvolutionKernel<windows_1d>>,
-      {integer("kernel_size", kRequired, "Taps."), integer("stride", 1, "Step between windows."),
-       integer("padding", 0, "Padding on both sides."),
-       integer("dilation", 1, "Step between taps.")}));
-  registry.add(convolution_op(
-      "convolution.conv2d", "x [N, C, H, W], weight [O, C / groups, KH, KW]." + order,
-      infer_convolution<windows_2d, 4>, float_kernel<ConvolutionKernel<windows_2d>>,
-      window_attributes("hw")));
-  registry.add(convolution_op(
-      "convolution.conv3d", "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW]." + order,
-      infer_convolution<windows_3d, 5>, float_kernel<ConvolutionKernel<windows_3d>>,
-      window_attributes("dhw")));
+  registry.add(with_notes(
+      convolution_op("convolution.conv1d", "x [N, C, L], weight [O, C / groups, K]." + order,
+                     infer_convolution<windows_1d, 3>, float_kernel<ConvolutionKernel<windows_1d>>,
+                     {integer("kernel_size", kRequired, "Taps."),
+                      integer("stride", 1, "Step between windows."),
+                      integer("padding", 0, "Padding on both sides."),
+                      integer("dilation", 1, "Step between taps.")}),
+      "x [N, C, L], weight [O, C / groups, K], bias [O] of floats no "
+      "wider than x; y [N, O, L'] of x's dtype, L' = (L + 2 padding "
+      "- dilation (K - 1) - 1) / stride + 1.",
+      "NaN and infinities spread to the outputs whose window covers "
+      "them; padding adds nothing, also next to infinities. N = 0 "
+      "gives none; windows that do not fit are refused.",
+      32));
+  registry.add(with_notes(
+      convolution_op("convolution.conv2d",
+                     "x [N, C, H, W], weight [O, C / groups, KH, KW]." + order,
+                     infer_convolution<windows_2d, 4>, float_kernel<ConvolutionKernel<windows_2d>>,
+                     window_attributes("hw")),
+      "x [N, C, H, W], weight [O, C / groups, KH, KW], bias [O] of "
+      "floats no wider than x; y [N, O, H', W'] of x's dtype, each "
+      "extent as in convolution.conv1d.",
+      "NaN and infinities spread to the outputs whose window covers "
+      "them; padding adds nothing, also next to infinities. N = 0 "
+      "gives none; windows that do not fit are refused.",
+      32));
+  registry.add(with_notes(
+      convolution_op("convolution.conv3d",
+                     "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW]." + order,
+                     infer_convolution<windows_3d, 5>, float_kernel<ConvolutionKernel<windows_3d>>,
+                     window_attributes("dhw")),
+      "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW], bias "
+      "[O] of floats no wider than x; y [N, O, D', H', W'] of x's "
+      "dtype.",
+      "NaN and infinities spread to the outputs whose window covers "
+      "them; padding adds nothing, also next to infinities. N = 0 "
+      "gives none; windows that do not fit are refused.",
+      32));
   auto transposed = window_attributes("hw");
   transposed.push_back(integer("out_pad_h", 0, "Rows added at the end."));
   transposed.push_back(integer("out_pad_w", 0, "Columns added at the end."));
-  registry.add(convolution_op(
-      "convolution.conv_transpose2d",
-      "x [N, C, H, W], weight [C, O / groups, KH, KW]: each input adds its weighted kernel to "
-      "the output, of extent (in - 1) stride - 2 pad + dil (kernel - 1) + out_pad + 1. k counts "
-      "(input channel, kh, kw) over the taps that reach the output.",
-      infer_transposed, float_kernel<TransposedKernel>, transposed));
+  registry.add(with_notes(
+      convolution_op(
+          "convolution.conv_transpose2d",
+          "x [N, C, H, W], weight [C, O / groups, KH, KW]: each input adds its weighted kernel to "
+          "the output, of extent (in - 1) stride - 2 pad + dil (kernel - 1) + out_pad + 1. k "
+          "counts "
+          "(input channel, kh, kw) over the taps that reach the output.",
+          infer_transposed, float_kernel<TransposedKernel>, transposed),
+      "x [N, C, H, W], weight [C, O / groups, KH, KW], bias [O] of "
+      "floats no wider than x; y [N, O, H', W'] of x's dtype.",
+      "NaN and infinities spread to the outputs whose window covers "
+      "them; padding adds nothing, also next to infinities. N = 0 "
+      "gives none; windows that do not fit are refused.",
+      32));
 }
 
 }  // namespace quern

@@ -139,6 +139,12 @@ void register_cross_entropy_ops(OpRegistry& registry) {
                 .doc = "The mean over rows of -sum(t * log_softmax(logits)), log_softmax = (x - m) "
                        "- log(s); integer targets are class ids (out of range is an error). Sums "
                        "are lanes(32); a vector of logits is not divided.",
+                .shape_rule = "logits [C] or [B, C] of floats; targets of the same type, or "
+                              "class ids i32 or i64 (a scalar, or [B]); loss is a scalar.",
+                .edge_rule = "A row with NaN, +infinity or only -infinity gives NaN. A "
+                             "class id out of range and rows without classes are errors. No "
+                             "rows: the loss is NaN, gradients are empty.",
+                .f32_bound = 32,
                 .inputs = {port("logits"), port("targets")},
                 .outputs = {port("loss")},
                 .infer = infer_cross_entropy,
@@ -147,6 +153,14 @@ void register_cross_entropy_ops(OpRegistry& registry) {
                       .doc =
                           "(softmax(logits) * sum(t) - t) / rows, the gradient of "
                           "train.loss.cross_entropy; a vector of logits is not divided.",
+                      .shape_rule =
+                          "logits [C] or [B, C] of floats; targets of the same type, or "
+                          "class ids i32 or i64; grads has the type of logits.",
+                      .edge_rule =
+                          "A row with NaN, +infinity or only -infinity gives NaN. A "
+                          "class id out of range and rows without classes are errors. No "
+                          "rows: the loss is NaN, gradients are empty.",
+                      .f32_bound = 32,
                       .inputs = {port("logits"), port("targets")},
                       .outputs = {port("grads")},
                       .infer = infer_cross_entropy_grad,

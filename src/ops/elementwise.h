@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "ops/float_access.h"
+#include "ops/op_notes.h"
 #include "ops/op_parts.h"
 #include "ops/type_rules.h"
 #include "quern/op.h"
@@ -58,9 +59,12 @@ struct BinaryKernel {
 // An operation x -> y on floats of one type, from its formula.
 template <class Formula>
 OpDef unary_float_op(std::string id, std::string doc, Formula,
-                     std::vector<AttributeDef> attributes = {}) {
+                     std::vector<AttributeDef> attributes = {}, double f32_bound = 4) {
   return {.id = std::move(id),
           .doc = std::move(doc),
+          .shape_rule = kUnaryShapes,
+          .edge_rule = kIeeeEdges,
+          .f32_bound = f32_bound,
           .inputs = {op_parts::port("x")},
           .outputs = {op_parts::port("y")},
           .attributes = std::move(attributes),

@@ -121,6 +121,11 @@ template <class Formula>
 OpDef binary_op(std::string id, std::string doc, Formula) {
   return {.id = std::move(id),
           .doc = std::move(doc),
+          .shape_rule = kBinaryNumbers,
+          .edge_rule =
+              "IEEE: NaN gives NaN, 0 times infinity and inf - inf are NaN. "
+              "Integers wrap. No elements give none.",
+          .f32_bound = 1,
           .inputs = {op_parts::port("a"), op_parts::port("b")},
           .outputs = {op_parts::port("z")},
           .infer = infer_same_numbers,
@@ -132,6 +137,11 @@ template <class Formula>
 OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y") {
   return {.id = std::move(id),
           .doc = std::move(doc),
+          .shape_rule = "x: floats or integers of any shape; the result has its type.",
+          .edge_rule =
+              "The sign of NaN is not kept track of; infinities keep their "
+              "size. No elements give none.",
+          .f32_bound = 0,
           .inputs = {op_parts::port("x")},
           .outputs = {op_parts::port(std::move(output))},
           .infer = infer_same_numbers,
@@ -204,6 +214,10 @@ void register_binary(OpRegistry& registry) {
                         Add{});
   add.inputs = {op_parts::port("x"), op_parts::port("y")};
   add.infer = infer_add;
+  add.shape_rule =
+      "Floats or integers of one dtype; equal shapes, or the second "
+      "a vector for the last axis; the result has the type of the "
+      "first.";
   registry.add(alias_of(add, "Add", {"a", "b"}));
   registry.add(std::move(add));
   OpDef mul = binary_op("math.mul", "x * y for equal shapes. Integers wrap.", Mul{});
@@ -211,13 +225,20 @@ void register_binary(OpRegistry& registry) {
   registry.add(alias_of(mul, "Mul", {"a", "b"}));
   registry.add(std::move(mul));
   registry.add(binary_op("elementwise.sub", "a - b for equal shapes. Integers wrap.", Sub{}));
-  registry.add(binary_op("elementwise.max",
-                         "The larger of a and b. NaN in either gives NaN; +0 is above -0.", Max{}));
-  registry.add(binary_op("elementwise.min",
-                         "The smaller of a and b. NaN in either gives NaN; -0 is below +0.",
-                         Min{}));
+  registry.add(op_parts::with_notes(
+      binary_op("elementwise.max",
+                "The larger of a and b. NaN in either gives NaN; +0 is above -0.", Max{}),
+      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0));
+  registry.add(op_parts::with_notes(
+      binary_op("elementwise.min",
+                "The smaller of a and b. NaN in either gives NaN; -0 is below +0.", Min{}),
+      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0));
   registry.add({.id = "elementwise.div",
                 .doc = "a / b for equal shapes of floats, correctly rounded.",
+                .shape_rule = "Floats of one dtype and shape; the result has both.",
+                .edge_rule = "IEEE: x / 0 is infinite, 0 / 0 and inf / inf are NaN. No "
+                             "elements give none.",
+                .f32_bound = 1,
                 .inputs = {op_parts::port("a"), op_parts::port("b")},
                 .outputs = {op_parts::port("z")},
                 .infer = infer_same_floats,
@@ -225,6 +246,10 @@ void register_binary(OpRegistry& registry) {
                 .in_place_input = 0});
   registry.add({.id = "elementwise.axpy",
                 .doc = "z = y + alpha * x; the product is rounded, also for alpha = 0.",
+                .shape_rule = "x, y, z: floats of one dtype and shape.",
+                .edge_rule = "IEEE: NaN gives NaN, alpha = 0 times infinity is NaN. No "
+                             "elements give none.",
+                .f32_bound = 4,
                 .inputs = {op_parts::port("x"), op_parts::port("y")},
                 .outputs = {op_parts::port("z")},
                 .attributes = {op_parts::number("alpha", op_parts::kRequired, "Factor of x.")},
@@ -233,6 +258,10 @@ void register_binary(OpRegistry& registry) {
                 .in_place_input = 1});
   registry.add({.id = "math.outer",
                 .doc = "W[i, j] = a[i] * b[j].",
+                .shape_rule = "a [M], b [N], W [M, N] of one float dtype.",
+                .edge_rule = "IEEE: NaN spreads to its row or column, 0 times infinity is "
+                             "NaN. No elements give none.",
+                .f32_bound = 1,
                 .inputs = {op_parts::port("a"), op_parts::port("b")},
                 .outputs = {op_parts::port("W")},
                 .infer = infer_outer,
@@ -242,15 +271,24 @@ void register_binary(OpRegistry& registry) {
 void register_unary(OpRegistry& registry) {
   registry.add(unary_op("elementwise.abs", "|x|; the lowest integer wraps to itself.", Abs{}));
   registry.add(unary_op("elementwise.neg", "-x; integers wrap.", Neg{}));
-  registry.add(unary_op("math.sign", "-1, 0 or +1; 0 for both zeros, NaN for NaN.", Sign{}, "s"));
+  registry.add(op_parts::with_notes(
+      unary_op("math.sign", "-1, 0 or +1; 0 for both zeros, NaN for NaN.", Sign{}, "s"),
+      "x: floats or integers of any shape; s has its type.",
+      "NaN gives NaN, infinities give 1 with their sign. No elements "
+      "give none.",
+      0));
   registry.add(unary_float_op("elementwise.sqrt",
-                              "The square root, correctly rounded; -0 for -0, NaN below.", Sqrt{}));
+                              "The square root, correctly rounded; -0 for -0, NaN below.", Sqrt{},
+                              {}, 1));
   registry.add(
       unary_float_op("math.scale", "x * factor, the factor rounded to the compute type.",
                      Scale(Attributes{{"factor", 1.0}}),
-                     {op_parts::number("factor", op_parts::kRequired, "What to multiply by.")}));
+                     {op_parts::number("factor", op_parts::kRequired, "What to multiply by.")}, 2));
   registry.add({.id = "math.inv_sqrt_dim_scale",
                 .doc = "x * s with s = 1 / sqrt(last extent), computed in f64, then rounded.",
+                .shape_rule = "x of floats, rank 1 or more; y has its type.",
+                .edge_rule = "NaN gives NaN; infinities stay. No elements give none.",
+                .f32_bound = 2,
                 .inputs = {op_parts::port("x")},
                 .outputs = {op_parts::port("y")},
                 .infer = infer_same_floats,

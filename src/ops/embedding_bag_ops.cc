@@ -88,6 +88,12 @@ void register_embedding_bag_ops(OpRegistry& registry) {
                 .doc = "Row b of y is the sum, from +0 in order, of the weight's rows of ids "
                        "[offsets[b], offsets[b + 1]); an empty bag gives zeros. Offsets start at 0 "
                        "and do not fall; bad offsets and ids are errors.",
+                .shape_rule = "ids, offsets i32 or i64 [n], [B]; weight [V, D] of any dtype "
+                              "that widens; y [B, D], f64 for f64 weights, else f32.",
+                .edge_rule = "NaN and infinities add as IEEE says. No bags give none. Ids "
+                             "outside the table and offsets that fall or pass the ids are "
+                             "errors.",
+                .f32_bound = 8,
                 .inputs = {port("ids"), port("offsets"), port("weight")},
                 .outputs = {port("y")},
                 .infer = infer_bag,

@@ -69,6 +69,10 @@ void register_embedding_ops(OpRegistry& registry) {
       {.id = "embedding.token",
        .doc = "embeds[..., :] = weight[id, :] widened or dequantised to f32 (f64 stays f64). An id "
               "below 0 or past the last row is an error that names id, position and limit.",
+       .shape_rule = "ids i32 or i64 of any shape; weight [V, D] of any dtype that "
+                     "widens; embeds [..., D], f64 for f64 weights, else f32.",
+       .edge_rule = "NaN and infinities are copied. No ids give none.",
+       .f32_bound = 0,
        .inputs = {port("ids"), port("weight")},
        .outputs = {port("embeds")},
        .attributes = {integer("vocab_size", 0, "Rows of the weight; 0: as it has."),

@@ -170,6 +170,11 @@ void register_expert_ops(OpRegistry& registry) {
                        "experts[t, u]: x [T, K] or [T, U, K], weight [E, N, K], bias [E, N], "
                        "experts i32 [T, U]; y [T, U, N]. Types, bits and quantised activations as "
                        "projection.linear. An expert outside 0 .. E-1 is an error.",
+                .shape_rule = "x [T, K] or [T, U, K], weight [E, N, K], experts i32 [T, U], "
+                              "bias [E, N]; y [T, U, N], f64 for f64 x, else f32. Dtypes as "
+                              "projection.linear.",
+                .edge_rule = "NaN and infinities spread to their row. No tokens give none.",
+                .f32_bound = 32,
                 .inputs = {port("x"), port("weight"), port("experts"), optional_port("bias"),
                            optional_port("scale")},
                 .outputs = {port("y")},
@@ -181,6 +186,9 @@ void register_expert_ops(OpRegistry& registry) {
   registry.add({.id = "experts.combine",
                 .doc = "z[t] = sum over u of weights[t, u] * y[t, u], from +0 in the order of u: "
                        "y [T, U, N], weights [T, U]; z [T, N].",
+                .shape_rule = "y [T, U, N], weights [T, U], z [T, N] of one float dtype.",
+                .edge_rule = "NaN and infinities spread to their row; U = 0 gives zeros.",
+                .f32_bound = 8,
                 .inputs = {port("y"), port("weights")},
                 .outputs = {port("z")},
                 .infer = infer_combine,

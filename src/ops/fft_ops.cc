@@ -124,12 +124,18 @@ void register_fft_ops(OpRegistry& registry) {
       "f64 and rounded.";
   registry.add({.id = "physics.fft1d",
                 .doc = "y[k] = sum of x[j] exp(-2 pi i j k / n)." + order,
+                .shape_rule = "x, y [n] of complex64 or complex128.",
+                .edge_rule = "NaN and infinities spread to all elements. n = 0 gives none.",
+                .f32_bound = 32,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_fft,
                 .reference = run_fft<false>});
   registry.add({.id = "physics.ifft1d",
                 .doc = "y[k] = sum of x[j] exp(2 pi i j k / n), divided by n." + order,
+                .shape_rule = "x, y [n] of complex64 or complex128.",
+                .edge_rule = "NaN and infinities spread to all elements. n = 0 gives none.",
+                .f32_bound = 32,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_fft,

@@ -83,6 +83,11 @@ Result<Types> infer_fused_qkv(const InferContext& context) {
   return infer_linear({context.inputs, attributes, context.states, context.op});
 }
 
+Result<std::vector<ValueId>> expand_fused_qkv(GraphBuilder& builder, const Node& node) {
+  QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(node.attributes));
+  return std::vector<ValueId>{builder.add("projection.linear", node.inputs, attributes)};
+}
+
 Result<void> run_fused_qkv(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(context.attributes));
   return run_linear(
@@ -95,6 +100,11 @@ void register_fused_ops(OpRegistry& registry) {
   registry.add({.id = "Fused",
                 .doc = "activation(a b + bias): math.matmul, math.add, then activation.NAME, each "
                        "rounded as it stands; the bias may be absent.",
+                .shape_rule = "a [M, K], b [K, N], bias [N] of one float dtype; y [M, N].",
+                .edge_rule = "As the operations of the expansion. K = 0 gives the "
+                             "activation of the bias.",
+                .f32_bound = 32,
+                .f32_cancels = true,
                 .inputs = {port("a"), port("b"), optional_port("bias")},
                 .outputs = {port("y")},
                 .attributes = {text("pattern", "fused.matmul.activation", "Which composition.",
@@ -109,6 +119,11 @@ void register_fused_ops(OpRegistry& registry) {
       {.id = "projection.fused_qkv",
        .doc = "projection.linear with a weight whose rows are those of q, k and v: "
               "y [..., d_q + d_k + d_v].",
+       .shape_rule = "x [..., d_in], weight [d_q + d_k + d_v, d_in], bias [d_q + "
+                     "d_k + d_v]; y [..., d_q + d_k + d_v], f64 for f64 x, else "
+                     "f32. Dtypes as projection.linear.",
+       .edge_rule = "NaN and infinities spread to their row. No rows give none.",
+       .f32_bound = 32,
        .inputs = {port("x"), port("weight"), optional_port("bias"), optional_port("scale")},
        .outputs = {port("y")},
        .attributes = {integer("d_in", kRequired, "Columns of the weight."),
@@ -117,7 +132,8 @@ void register_fused_ops(OpRegistry& registry) {
                       integer("d_v", kRequired, "Rows of v."),
                       number("weight_scale", 1.0, "As in projection.linear.")},
        .infer = infer_fused_qkv,
-       .reference = run_fused_qkv});
+       .reference = run_fused_qkv,
+       .expand = expand_fused_qkv});
 }
 
 }  // namespace quern

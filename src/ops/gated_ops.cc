@@ -40,9 +40,13 @@ struct PackedKernel {
 };
 
 template <class Formula>
-OpDef packed_op(const std::string& id, const std::string& formula, Formula) {
+OpDef packed_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id,
           .doc = formula + "; a row of x is the gate, then up. The last extent is even.",
+          .shape_rule = "x [..., 2K] floats; y [..., K] of its dtype.",
+          .edge_rule = kIeeeEdges,
+          .f32_bound = 8,
+          .f32_cancels = f32_cancels,
           .inputs = {op_parts::port("x")},
           .outputs = {op_parts::port("y")},
           .infer = infer_packed,
@@ -50,9 +54,13 @@ OpDef packed_op(const std::string& id, const std::string& formula, Formula) {
 }
 
 template <class Formula>
-OpDef tensors_op(const std::string& id, const std::string& formula, Formula) {
+OpDef tensors_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id + "_tensors",
           .doc = formula + " of two tensors of one type.",
+          .shape_rule = "gate, up, y: floats of one dtype and shape.",
+          .edge_rule = kIeeeEdges,
+          .f32_bound = 8,
+          .f32_cancels = f32_cancels,
           .inputs = {op_parts::port("gate"), op_parts::port("up")},
           .outputs = {op_parts::port("y")},
           .infer = infer_same_floats,
@@ -63,14 +71,17 @@ OpDef tensors_op(const std::string& id, const std::string& formula, Formula) {
 }  // namespace
 
 void register_gated_ops(OpRegistry& registry) {
-  const auto add = [&](const char* id, const char* formula, auto f) {
-    registry.add(packed_op(id, formula, f));
-    registry.add(tensors_op(id, formula, f));
+  const auto add = [&](const char* id, const char* formula, auto f, bool f32_cancels = false) {
+    registry.add(packed_op(id, formula, f, f32_cancels));
+    registry.add(tensors_op(id, formula, f, f32_cancels));
   };
   add("activation.glu", "gate * sigmoid(up)", [](auto g, auto u) { return simd::glu(g, u); });
-  add("activation.geglu", "gate * gelu(up)", [](auto g, auto u) { return simd::geglu(g, u); });
-  add("activation.geglu_tanh", "gate * gelu_tanh(up)",
-      [](auto g, auto u) { return simd::geglu_tanh(g, u); });
+  add(
+      "activation.geglu", "gate * gelu(up)", [](auto g, auto u) { return simd::geglu(g, u); },
+      true);
+  add(
+      "activation.geglu_tanh", "gate * gelu_tanh(up)",
+      [](auto g, auto u) { return simd::geglu_tanh(g, u); }, true);
   add("activation.swiglu", "(gate * sigmoid(gate)) * up",
       [](auto g, auto u) { return simd::swiglu(g, u); });
   add("activation.reglu", "gate * max(up, 0)", [](auto g, auto u) { return simd::reglu(g, u); });

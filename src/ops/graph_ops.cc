@@ -43,11 +43,19 @@ void register_graph_ops(OpRegistry& registry) {
   using namespace op_parts;
   registry.add({.id = "Input",
                 .doc = "Binds an input of the graph; the input's name is the node's name.",
+                .shape_rule = "x has the type of the attribute; extents may be symbols, "
+                              "bound at each run.",
+                .edge_rule = "A run without the input, or with another type, is an error.",
+                .f32_bound = 0,
                 .outputs = {port("x")},
                 .attributes = {text("type", kRequired, "Tensor type, e.g. f32[T, 64].")},
                 .infer = infer_declared});
   registry.add({.id = "graph.weight",
                 .doc = "Binds a weight of the model by its name in the weight source.",
+                .shape_rule = "w has the type of the attribute, any dtype.",
+                .edge_rule = "A weight that is missing or has another type is an error when "
+                             "the graph is loaded.",
+                .f32_bound = 0,
                 .outputs = {port("w")},
                 .attributes = {text("weight", kRequired, "Name in the weight source."),
                                text("type", kRequired, "Tensor type, e.g. q4_K[576, 256].")},
@@ -55,6 +63,11 @@ void register_graph_ops(OpRegistry& registry) {
   registry.add({.id = "graph.constant",
                 .doc = "A small constant. Values are f64 and round once to the dtype: floats to "
                        "nearest even, integers as quantising does (ties to even, clamped, NaN 0).",
+                .shape_rule = "c has the type of the attribute, with constant extents; one "
+                              "value for each element.",
+                .edge_rule = "NaN is 0 in integers; infinities clamp in them. Another "
+                             "number of values is refused.",
+                .f32_bound = 0,
                 .outputs = {port("c")},
                 .attributes = {text("type", kRequired, "Tensor type with constant extents."),
                                numbers("values", kRequired, "All elements, row-major.")},

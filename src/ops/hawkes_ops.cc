@@ -144,8 +144,15 @@ void register_hawkes_ops(OpRegistry& registry) {
                 .doc = "mu + alpha * sum of exp(-beta (t - t_i)) over events strictly before t, "
                        "lanes(32). Estimator: at the events of K processes [K, N], negative times "
                        "are padding and give 0. Table: ports query, times, alpha, beta, mu.",
+                .shape_rule = "Estimator: times [K, N], alpha, beta, mu [K]; lambda [K, N]. "
+                              "Table: query [Q], times [N], scalars alpha, beta, mu; lambda "
+                              "[Q]. One float dtype.",
+                .edge_rule = "Times below 0 are padding and give 0 (estimator); NaN times "
+                             "count as not before anything. No events give mu.",
+                .f32_bound = 8,
+                .table_inputs = {"query", "times", "alpha", "beta", "mu"},
                 .inputs = {port("times"), port("alpha"), port("beta"), port("mu"),
-                           optional_port("mu_of_table")},
+                           table_port("mu_of_table")},
                 .outputs = {port("lambda")},
                 .attributes = {form_attribute()},
                 .infer = infer_intensity,
@@ -155,6 +162,9 @@ void register_hawkes_ops(OpRegistry& registry) {
        .doc = "K[i, j] = alpha exp(-beta |t_i - t_j|) in one triangle, 0 elsewhere and on "
               "the diagonal; by default the upper one in the estimator, the lower one in "
               "the table.",
+       .shape_rule = "times [N], K [N, N] of one float dtype.",
+       .edge_rule = "NaN times give 0. N = 0 gives none.",
+       .f32_bound = 4,
        .inputs = {port("times")},
        .outputs = {port("K")},
        .attributes = {form_attribute(), number("alpha", kRequired, "Excitation."),
@@ -166,8 +176,16 @@ void register_hawkes_ops(OpRegistry& registry) {
                 .doc = "Estimator: the sum of log intensities minus the integral. Table: ports "
                        "times, alpha, beta, mu, horizon T: sum of log max(1e-12, lambda(t_i)) - "
                        "(mu T + (alpha / beta) sum of 1 - exp(-beta (T - t_i))).",
-                .inputs = {port("intensities"), port("integral"), optional_port("beta"),
-                           optional_port("mu"), optional_port("horizon")},
+                .shape_rule = "Estimator: intensities [N], integral [1]; ll is a scalar. "
+                              "Table: times [N], scalars alpha, beta, mu, horizon; ll is a "
+                              "scalar. One float dtype.",
+                .edge_rule = "An intensity of 0 gives -infinity, below 0 NaN (estimator); "
+                             "intensities count as at least 1e-12 (table). No events give "
+                             "minus the integral.",
+                .f32_bound = 8,
+                .table_inputs = {"times", "alpha", "beta", "mu", "horizon"},
+                .inputs = {port("intensities"), port("integral"), table_port("beta"),
+                           table_port("mu"), table_port("horizon")},
                 .outputs = {port("ll")},
                 .attributes = {form_attribute()},
                 .infer = infer_log_likelihood,

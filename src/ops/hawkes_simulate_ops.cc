@@ -90,6 +90,10 @@ void register_hawkes_simulate_ops(OpRegistry& registry) {
               "(t - t_i)) by Ogata's thinning, in f64: at most max_steps events up to the "
               "horizon, ascending, then -1. mu > 0, alpha >= 0, beta > 0, or an error. "
               "Philox as random.uniform.",
+       .shape_rule = "mu, alpha, beta [K] of one float dtype; events [K, max_steps].",
+       .edge_rule = "NaN and infinite parameters are errors. K = 0 gives none. "
+                    "alpha >= beta explodes, so only max_steps ends it.",
+       .f32_bound = 1,
        .inputs = {port("mu"), port("alpha"), port("beta")},
        .outputs = {port("events")},
        .attributes = {integer("max_steps", kRequired, "Most events of a process."),

@@ -67,6 +67,11 @@ void register_hebbian_ops(OpRegistry& registry) {
                     "W [m, n] from pre [n] and post [m]: hebb: W (1 - decay) + lr post pre; oja: "
                     "W + lr (post pre - post^2 W); bcm: W + lr post (post - theta) pre. With "
                     "max_norm the matrix is scaled to that norm where it is longer.",
+                .shape_rule = "params [m, n], pre [n], post [m], theta [m] (rule bcm) of one "
+                              "float dtype; params_out [m, n].",
+                .edge_rule = "NaN and infinities spread to their row or column, with "
+                             "max_norm to all. No elements give none.",
+                .f32_bound = 8,
                 .inputs = {port("params"), port("pre"), port("post"), optional_port("theta")},
                 .outputs = {port("params_out")},
                 .attributes = {number("lr", 1e-3, "Learning rate."),

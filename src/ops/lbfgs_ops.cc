@@ -157,6 +157,12 @@ void register_lbfgs_ops(OpRegistry& registry) {
               "pairs s = p - p', y = g - g' with y s > 1e-10, scaled by (s y) / (y y) of "
               "the newest; -g without pairs. Dots are blocked(256). State is explicit; "
               "absent: the first step.",
+       .shape_rule = "params, grads [n] of floats; histories [hist_size, n] and "
+                     "previous values [n] in f32 (f64 for f64), counts i64 [2]: "
+                     "step, pairs.",
+       .edge_rule = "NaN and infinities spread to all elements. n = 0 gives none. "
+                    "Counts without histories are an error; line_search is refused.",
+       .f32_bound = 32,
        .inputs = {port("params"), port("grads"), optional_port("previous_params"),
                   optional_port("previous_grads"), optional_port("s_history"),
                   optional_port("y_history"), optional_port("counts")},

@@ -220,6 +220,13 @@ void register_linear_ops(OpRegistry& registry) {
               "weight's activation block (256 for blocks of 256, else 32) and needs `scale`; "
               "integer products are exact and the terms of the weight's format fold "
               "blocked(256). y is f64 for f64 x, else f32.",
+       .shape_rule = "x [..., K] floats, or i8, i16 with scale f32 [..., blocks]; "
+                     "weight [N, K] of any dtype that widens (floats no wider than "
+                     "x for f64); bias [N]; y [..., N], f64 for f64 x, else f32.",
+       .edge_rule = "NaN and infinities spread to their row; a block of integers "
+                    "with scale NaN gives NaN. K = 0 gives the bias. No rows give "
+                    "none.",
+       .f32_bound = 32,
        .inputs = {port("x"), port("weight"), optional_port("bias"), optional_port("scale")},
        .outputs = {port("y")},
        .attributes = {integer("in_features", 0, "K; 0: that of the weight."),

@@ -93,6 +93,11 @@ OpDef loss_op(std::string id, std::string doc, OpDef::Kernel kernel,
               std::vector<AttributeDef> attributes = {}, OpDef::Infer infer = infer_loss) {
   return {.id = std::move(id),
           .doc = std::move(doc) + " The mean is a lanes(32) sum divided by the count.",
+          .shape_rule =
+              "pred, target: floats of one dtype and shape; loss is a scalar "
+              "of that dtype.",
+          .edge_rule = "NaN gives NaN. No elements give NaN, the mean of nothing.",
+          .f32_bound = 8,
           .inputs = {port("pred"), port("target")},
           .outputs = {port("loss")},
           .attributes = std::move(attributes),
@@ -124,6 +129,9 @@ void register_loss_ops(OpRegistry& registry) {
 
   const OpDef mse_grad = {.id = "train.loss.mse_grad",
                           .doc = "(pred - target) * (2 / n), n all elements.",
+                          .shape_rule = "pred, target, grads: floats of one dtype and shape.",
+                          .edge_rule = "IEEE: NaN gives NaN. No elements give none.",
+                          .f32_bound = 3,
                           .inputs = {port("pred"), port("target")},
                           .outputs = {port("grads")},
                           .infer = infer_same_floats,

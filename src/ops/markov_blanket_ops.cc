@@ -209,6 +209,15 @@ OpDef flow_op(std::string id, std::string where, std::string input, OpDef::Kerne
               "Estimator: W x + bias, sums blocked(256). Table: ports mi [N, N], labels [N]: "
               "the sum of mi over internal nodes (label 0) at " +
               std::move(where) + ", else 0; lanes(32).",
+          .shape_rule =
+              "Estimator: the vector [n], W [m, n], bias [m]; flow [m]. "
+              "Table: mi [N, N], labels [N] of integers; flow [N]. One float "
+              "dtype.",
+          .edge_rule =
+              "NaN and infinities spread to the rows that read them. N = 0 "
+              "gives none.",
+          .f32_bound = 32,
+          .table_inputs = {"mi", "labels"},
           .inputs = {port(std::move(input)), port("W"), optional_port("bias")},
           .outputs = {port("flow")},
           .attributes = {form_attribute()},
@@ -228,6 +237,12 @@ void register_markov_blanket_ops(OpRegistry& registry) {
                     "Estimator: half of log det S_x + log det S_y - log det S_xy, at least 0, of "
                     "the covariances of samples X [N, a], Y [N, b], in f64. Table: port joint: "
                     "the sum of p log(p / (p_x p_y + 1e-12)); zeros add 0.",
+                .shape_rule = "Estimator: X [N, a], Y [N, b]; mi is a scalar. Table: joint "
+                              "[A, B]; mi is a scalar. One float dtype.",
+                .edge_rule = "A singular joint covariance gives +infinity; NaN gives NaN "
+                             "(estimator). No cells give 0 (table).",
+                .f32_bound = 64,
+                .table_inputs = {"joint"},
                 .inputs = {port("X"), optional_port("Y")},
                 .outputs = {port("mi")},
                 .attributes = {form_attribute()},
@@ -239,6 +254,12 @@ void register_markov_blanket_ops(OpRegistry& registry) {
                        "(source, target), internal [N]: label 0 internal, 1 sensory (an edge to an "
                        "internal node, also where both ways), 2 active (an edge from one), 3 "
                        "external.",
+                .shape_rule = "Estimator: x [N] floats, masks [4, N] of integers; p [N]. "
+                              "Table: adjacency [N, N], internal [N] of integers; p i64 [N].",
+                .edge_rule = "NaN and infinities are copied. Masks that select more or "
+                             "fewer entries than x has are an error. N = 0 gives none.",
+                .f32_bound = 0,
+                .table_inputs = {"adjacency", "internal"},
                 .inputs = {port("x"), port("masks")},
                 .outputs = {port("p")},
                 .attributes = {form_attribute()},

@@ -123,6 +123,10 @@ void register_masking_ops(OpRegistry& registry) {
   registry.add({.id = "masking.apply",
                 .doc = "logits + mask; the mask is additive (0 or -inf) and repeats over leading "
                        "axes.",
+                .shape_rule = "logits of any float type; mask of the same dtype with the "
+                              "last extents of logits; masked has the type of logits.",
+                .edge_rule = "IEEE: +inf plus -inf is NaN. No elements give none.",
+                .f32_bound = 1,
                 .inputs = {port("logits"), port("mask")},
                 .outputs = {port("masked")},
                 .infer = infer_apply,
@@ -131,6 +135,10 @@ void register_masking_ops(OpRegistry& registry) {
   registry.add({.id = "masking.causal",
                 .doc = "[seq_len, seq_len]: 0 where column <= row, else -inf. 'seq' may repeat the "
                        "length; another one is an error.",
+                .shape_rule = "seq i32 or i64 [1], optional; mask [seq_len, seq_len] of the "
+                              "attribute's float dtype.",
+                .edge_rule = "seq_len = 0 gives none; a negative one is refused.",
+                .f32_bound = 0,
                 .inputs = {optional_port("seq")},
                 .outputs = {port("mask")},
                 .attributes = {integer("seq_len", kRequired, "Rows and columns."),
@@ -141,6 +149,9 @@ void register_masking_ops(OpRegistry& registry) {
                 .doc = "scores [B, H, queries, keys] + slope * (key - query), not causal "
                        "-slope * |key - query|; slope of head h = 2^(-8 (h + 1) / H) in f64, then "
                        "rounded. Both positions count from 0; the product and the sum round.",
+                .shape_rule = "scores [B, H, queries, keys] of floats; biased has the type.",
+                .edge_rule = "IEEE: NaN gives NaN, infinities stay. No elements give none.",
+                .f32_bound = 2,
                 .inputs = {port("scores")},
                 .outputs = {port("biased")},
                 .attributes = {integer("num_heads", kRequired, "H, the second extent."),

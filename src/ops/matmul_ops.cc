@@ -59,6 +59,11 @@ OpDef matmul_op(std::string id, std::string alias_of) {
           .doc =
               "c = a b of [M, K] and [K, N] with the same float dtype; each element is a "
               "blocked(256) sum along K. No zero is skipped.",
+          .shape_rule = "a [M, K], b [K, N], c [M, N] of one float dtype.",
+          .edge_rule =
+              "NaN and infinities spread to their row and column; 0 times "
+              "infinity is NaN. K = 0 gives zeros.",
+          .f32_bound = 32,
           .inputs = {port("a"), port("b")},
           .outputs = {port("c")},
           .infer = infer_matmul,

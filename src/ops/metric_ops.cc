@@ -20,7 +20,11 @@ using Types = std::vector<TensorType>;
 template <int num_counts>
 Result<Types> metric_types(const InferContext& context) {
   const TensorType counts{DType::kF64, {Dim::constant(num_counts)}};
-  if (context.inputs[2] != nullptr) QUERN_TRY(expect_same_type(context, 2, counts, "counts_out"));
+  if (context.inputs[2] != nullptr) {
+    QUERN_TRY(expect_float("counts", *context.inputs[2]));
+    QUERN_TRY(
+        expect_vector("counts", context.inputs[2], counts.dims[0], "the counts of the metric"));
+  }
   return Types{{DType::kF64, {}}, counts};
 }
 
@@ -119,6 +123,15 @@ void add_metric(OpRegistry& registry, const std::string& name, std::string doc, 
                 OpDef::Infer infer, OpDef::Kernel kernel) {
   const OpDef op = {.id = "bench." + name,
                     .doc = std::move(doc) + " 'counts' of an earlier call are added to; f64.",
+                    .shape_rule =
+                        "Scores of floats, targets, and counts of floats, optional; value "
+                        "f64 is a scalar, counts_out f64. accuracy and perplexity: [N, "
+                        "C] and class ids i32 or i64 [N]; f1: two tensors of one float "
+                        "type.",
+                    .edge_rule =
+                        "No rows so far: accuracy and perplexity are NaN, F1 is 0. A "
+                        "class id out of range is an error in perplexity.",
+                    .f32_bound = 8,
                     .inputs = {port(std::move(scores)), port("targets"), optional_port("counts")},
                     .outputs = {port("value"), port("counts_out")},
                     .infer = infer,

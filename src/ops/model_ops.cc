@@ -60,6 +60,12 @@ void register_model_ops(OpRegistry& registry) {
   registry.add({.id = "model.graft",
                 .doc = "The activation of another model: source, or source + injection in the mode "
                        "read_write. The trigger only orders the node.",
+                .shape_rule = "trigger of any type; injection and source of one float type, "
+                              "which activation has.",
+                .edge_rule =
+                    "IEEE: NaN in the source gives NaN. The mode read_write without injection is "
+                    "refused. No elements give none.",
+                .f32_bound = 1,
                 .inputs = {port("trigger"), optional_port("injection"), port("source")},
                 .outputs = {port("activation")},
                 .attributes = {text("source", "", "Name of the model, for manifests."),
@@ -71,6 +77,9 @@ void register_model_ops(OpRegistry& registry) {
   registry.add({.id = "model.freeze",
                 .doc = "Marks parameters whose names match 'pattern' but not 'except' (globs) as "
                        "frozen or trainable; the trigger passes through.",
+                .shape_rule = "trigger of any type of whole bytes; out has it.",
+                .edge_rule = "Every value passes, NaN too. No elements give none.",
+                .f32_bound = 0,
                 .inputs = {port("trigger")},
                 .outputs = {port("out")},
                 .attributes = {text("source", "", "Name of the model, for manifests."),

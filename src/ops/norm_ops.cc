@@ -219,6 +219,12 @@ void register_norm_ops(OpRegistry& registry) {
   registry.add({.id = "math.rmsnorm",
                 .doc = "inv = 1 / sqrt(mean(x * x) + eps); y = (x * inv) * weight, over the last "
                        "axis. The mean is a lanes(32) sum divided by the extent.",
+                .shape_rule = "x [..., K] floats, weight [K] of floats no wider; y has x's "
+                              "type.",
+                .edge_rule = "NaN gives NaN in its row; a row with infinity gives NaN there "
+                             "and 0 elsewhere. A row of zeros with eps = 0 gives NaN. Rows "
+                             "of no elements give none.",
+                .f32_bound = 8,
                 .inputs = {port("x"), optional_port("weight")},
                 .outputs = {port("y")},
                 .attributes = {number("eps", 1e-6, eps_doc)},
@@ -229,6 +235,12 @@ void register_norm_ops(OpRegistry& registry) {
                 .doc = "d = x - mean(x); inv = 1 / sqrt(mean(d * d) + eps); "
                        "y = (d * inv) * weight + bias, over the last axis. Means are lanes(32) "
                        "sums divided by the extent.",
+                .shape_rule = "x [..., K] floats, weight, bias [K] of floats no wider; y has "
+                              "x's type.",
+                .edge_rule = "NaN or infinity gives NaN in its row. A row of equal elements "
+                             "gives the bias, with eps = 0 NaN. Rows of no elements give "
+                             "none.",
+                .f32_bound = 32,
                 .inputs = {port("x"), optional_port("weight"), optional_port("bias")},
                 .outputs = {port("y")},
                 .attributes = {number("eps", 1e-5, eps_doc)},
@@ -238,6 +250,12 @@ void register_norm_ops(OpRegistry& registry) {
   registry.add({.id = "math.groupnorm",
                 .doc = "x [N, C, ...]: math.layernorm of each group of C / groups channels with "
                        "all their elements, in row-major order; weight and bias [C].",
+                .shape_rule = "x [N, C, ...] floats, weight, bias [C] of floats no wider; y "
+                              "has x's type.",
+                .edge_rule = "NaN or infinity gives NaN in its group. A group of equal "
+                             "elements gives the bias, with eps = 0 NaN. No elements give "
+                             "none.",
+                .f32_bound = 32,
                 .inputs = {port("x"), optional_port("weight"), optional_port("bias")},
                 .outputs = {port("y")},
                 .attributes = {integer("groups", kRequired, "Must divide the channels."),
@@ -248,6 +266,12 @@ void register_norm_ops(OpRegistry& registry) {
   registry.add({.id = "normalization.instance_norm",
                 .doc = "x [N, C, ...]: math.groupnorm with one channel in each group. A channel "
                        "of one element gives the bias.",
+                .shape_rule = "x [N, C, ...] floats, weight, bias [C] of floats no wider; y "
+                              "has x's type.",
+                .edge_rule = "NaN or infinity gives NaN in its group. A group of equal "
+                             "elements gives the bias, with eps = 0 NaN. No elements give "
+                             "none.",
+                .f32_bound = 32,
                 .inputs = {port("x"), optional_port("weight"), optional_port("bias")},
                 .outputs = {port("y")},
                 .attributes = {number("eps", 1e-5, eps_doc)},
@@ -257,6 +281,11 @@ void register_norm_ops(OpRegistry& registry) {
   registry.add({.id = "normalization.batch_norm_eval",
                 .doc = "x [N, C, ...] with stored statistics of each channel: "
                        "inv = 1 / sqrt(var + eps); y = ((x - mean) * inv) * weight + bias.",
+                .shape_rule = "x [N, C, ...] floats, mean, var, weight, bias [C] of floats "
+                              "no wider; y has x's type.",
+                .edge_rule = "NaN gives NaN; a variance below -eps gives NaN in its "
+                             "channel. No elements give none.",
+                .f32_bound = 8,
                 .inputs = {port("x"), port("mean"), port("var"), optional_port("weight"),
                            optional_port("bias")},
                 .outputs = {port("y")},

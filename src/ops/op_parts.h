@@ -16,6 +16,10 @@ inline PortDef port(std::string name) {
 inline PortDef optional_port(std::string name) {
   return PortDef{.name = std::move(name), .is_optional = true};
 }
+// Of operations with two forms: see OpDef::table_inputs.
+inline PortDef table_port(std::string name) {
+  return PortDef{.name = std::move(name), .is_optional = true, .is_table_only = true};
+}
 inline PortDef variadic_port(std::string name) {
   return PortDef{.name = std::move(name), .is_variadic = true};
 }
@@ -61,6 +65,16 @@ inline AttributeDef numbers(std::string name, std::optional<std::vector<double>>
   AttributeDef def{.name = std::move(name), .kind = AttributeKind::kNumbers, .doc = std::move(doc)};
   if (default_value) def.default_value = std::move(*default_value);
   return def;
+}
+
+// The operation with its rules in words and the bound of its error in f32 (OpDef).
+inline OpDef with_notes(OpDef op, std::string shape_rule, std::string edge_rule,
+                        double f32_bound = 0, bool f32_cancels = false) {
+  op.shape_rule = std::move(shape_rule);
+  op.edge_rule = std::move(edge_rule);
+  op.f32_bound = f32_bound;
+  op.f32_cancels = f32_cancels;
+  return op;
 }
 
 }  // namespace quern::op_parts

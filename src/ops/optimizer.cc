@@ -30,6 +30,14 @@ OpDef optimizer_op(std::string name, std::string doc, const std::vector<std::str
   OpDef op = {.id = "train.optimizer." + std::move(name),
               .doc = std::move(doc) +
                      " g is the gradient, p the parameter, t the step from 1; absent states are 0.",
+              .shape_rule =
+                  "params and grads of one float type; states f32 (f64 for f64 "
+                  "params) of the same extents, step an i64 scalar, all "
+                  "optional; the new params and states come out.",
+              .edge_rule =
+                  "NaN and infinities stay in their element (lamb, lars: the "
+                  "norm carries them to all). No elements give none.",
+              .f32_bound = 32,
               .inputs = {port("params"), port("grads")},
               .outputs = {port("params_out")},
               .attributes = std::move(attributes),

@@ -168,28 +168,61 @@ OpDef field_op(std::string id, std::string doc, std::vector<PortDef> inputs, OpD
 }  // namespace
 
 void register_physics_ops(OpRegistry& registry) {
-  registry.add(field_op("physics.grad1d", "(u[i + 1] - u[i - 1]) / (2 dx), periodic.", {port("u")},
-                        infer_line, float_kernel<PeriodicGradientKernel>));
-  registry.add(field_op("physics.divergence1d", "(v[i + 1] - v[i - 1]) / (2 dx), periodic.",
-                        {port("v")}, infer_line, float_kernel<PeriodicGradientKernel>));
-  registry.add(field_op("physics.laplacian",
-                        "The sum over 1 to 3 axes of (u[i - 1] - 2 u[i]) + u[i + 1], divided by "
-                        "dx^2; periodic.",
-                        {port("u")}, infer_grid, float_kernel<LaplacianKernel<SecondOrder>>));
-  registry.add(field_op("physics.laplacian4",
-                        "The sum over 1 to 3 axes of -u[i - 2] + 16 u[i - 1] - 30 u[i] + 16 u[i + "
-                        "1] - u[i + 2], divided by 12 dx^2; periodic.",
-                        {port("u")}, infer_grid, float_kernel<LaplacianKernel<FourthOrder>>));
-  registry.add(field_op("physics.quantum_potential",
-                        "-1/2 (second difference of sqrt(rho)) / sqrt(rho), 0 at the ends.",
-                        {port("rho")}, infer_line, float_kernel<InteriorKernel<QuantumPotential>>));
-  registry.add(field_op("physics.bohmian_velocity",
-                        "Central difference of S, / mass, 0 at the ends.", {port("S")},
-                        infer_bohmian, float_kernel<InteriorKernel<BohmianVelocity>>,
-                        {number("mass", 1.0, "Mass, above 0.")}));
-  registry.add(field_op("physics.madelung_continuity",
-                        "Central difference of rho * v, 0 at the ends.", {port("rho"), port("v")},
-                        infer_line, float_kernel<InteriorKernel<MadelungContinuity>>));
+  registry.add(with_notes(field_op("physics.grad1d", "(u[i + 1] - u[i - 1]) / (2 dx), periodic.",
+                                   {port("u")}, infer_line, float_kernel<PeriodicGradientKernel>),
+                          "A vector [n] of floats; y has its type.",
+                          "NaN and infinities spread to their neighbours. n = 0 gives "
+                          "none; indices wrap on grids shorter than the stencil.",
+                          64, true));
+  registry.add(
+      with_notes(field_op("physics.divergence1d", "(v[i + 1] - v[i - 1]) / (2 dx), periodic.",
+                          {port("v")}, infer_line, float_kernel<PeriodicGradientKernel>),
+                 "A vector [n] of floats; y has its type.",
+                 "NaN and infinities spread to their neighbours. n = 0 gives "
+                 "none; indices wrap on grids shorter than the stencil.",
+                 64, true));
+  registry.add(
+      with_notes(field_op("physics.laplacian",
+                          "The sum over 1 to 3 axes of (u[i - 1] - 2 u[i]) + u[i + 1], divided by "
+                          "dx^2; periodic.",
+                          {port("u")}, infer_grid, float_kernel<LaplacianKernel<SecondOrder>>),
+                 "u of floats, rank 1 to 3; y has its type.",
+                 "NaN and infinities spread to their neighbours. No elements "
+                 "give none; indices wrap on grids shorter than the stencil.",
+                 64, true));
+  registry.add(with_notes(
+      field_op("physics.laplacian4",
+               "The sum over 1 to 3 axes of -u[i - 2] + 16 u[i - 1] - 30 u[i] + 16 u[i + "
+               "1] - u[i + 2], divided by 12 dx^2; periodic.",
+               {port("u")}, infer_grid, float_kernel<LaplacianKernel<FourthOrder>>),
+      "u of floats, rank 1 to 3; y has its type.",
+      "NaN and infinities spread to their neighbours. No elements "
+      "give none; indices wrap on grids shorter than the stencil.",
+      64, true));
+  registry.add(with_notes(
+      field_op("physics.quantum_potential",
+               "-1/2 (second difference of sqrt(rho)) / sqrt(rho), 0 at the ends.", {port("rho")},
+               infer_line, float_kernel<InteriorKernel<QuantumPotential>>),
+      "rho [n] of floats; y has its type.",
+      "rho = 0 divides by 0, rho below 0 gives NaN. Fewer than 3 "
+      "points give zeros.",
+      64, true));
+  registry.add(with_notes(
+      field_op("physics.bohmian_velocity", "Central difference of S, / mass, 0 at the ends.",
+               {port("S")}, infer_bohmian, float_kernel<InteriorKernel<BohmianVelocity>>,
+               {number("mass", 1.0, "Mass, above 0.")}),
+      "S [n] of floats; y has its type.",
+      "NaN and infinities spread to their neighbours. Fewer than 3 "
+      "points give zeros.",
+      64, true));
+  registry.add(
+      with_notes(field_op("physics.madelung_continuity",
+                          "Central difference of rho * v, 0 at the ends.", {port("rho"), port("v")},
+                          infer_line, float_kernel<InteriorKernel<MadelungContinuity>>),
+                 "rho, v, y: floats [n] of one dtype.",
+                 "NaN and infinities spread to their neighbours. Fewer than 3 "
+                 "points give zeros.",
+                 64, true));
 }
 
 }  // namespace quern

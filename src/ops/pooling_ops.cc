@@ -164,21 +164,42 @@ void register_pooling_ops(OpRegistry& registry) {
   fixed.push_back(flag("ceil", false, "Keep a last window that does not fit."));
   const std::vector<AttributeDef> adaptive = {integer("out_h", kRequired, "Rows of the output."),
                                               integer("out_w", kRequired, "Its columns.")};
-  registry.add(pool_op("pooling.max_pool2d",
-                       "The largest element of each window, folded row by row; NaN spreads; "
-                       "-inf where all taps are padding. Padding is at most half the kernel.",
-                       infer_pool, float_kernel<PoolKernel<MaxFold>>, fixed));
-  registry.add(pool_op("pooling.avg_pool2d",
-                       "The sum of each window row by row, divided by the number of its taps "
-                       "inside the input; NaN where there is none.",
-                       infer_pool, float_kernel<PoolKernel<MeanFold>>, fixed));
+  registry.add(
+      with_notes(pool_op("pooling.max_pool2d",
+                         "The largest element of each window, folded row by row; NaN spreads; "
+                         "-inf where all taps are padding. Padding is at most half the kernel.",
+                         infer_pool, float_kernel<PoolKernel<MaxFold>>, fixed),
+                 "x [N, C, H, W] floats; y [N, C, H', W'] of its dtype, H' = (H "
+                 "+ 2 pad - dil (kernel - 1) - 1) / stride + 1, rounded up with "
+                 "ceil.",
+                 "A NaN in a window gives NaN; +0 is above -0. N = 0 gives "
+                 "none; windows that do not fit are refused.",
+                 0));
+  registry.add(
+      with_notes(pool_op("pooling.avg_pool2d",
+                         "The sum of each window row by row, divided by the number of its taps "
+                         "inside the input; NaN where there is none.",
+                         infer_pool, float_kernel<PoolKernel<MeanFold>>, fixed),
+                 "x [N, C, H, W] floats; y [N, C, H', W'] of its dtype, H' = (H "
+                 "+ 2 pad - dil (kernel - 1) - 1) / stride + 1, rounded up with "
+                 "ceil.",
+                 "NaN and infinities spread to their windows. N = 0 gives none; "
+                 "windows that do not fit are refused.",
+                 8));
   const std::string windows = " Window o of an axis: [floor(o in / out), ceil((o + 1) in / out)).";
-  registry.add(pool_op("pooling.adaptive_max_pool2d",
-                       "The largest element of each window." + windows, infer_adaptive_pool,
-                       float_kernel<AdaptivePoolKernel<MaxFold>>, adaptive));
-  registry.add(pool_op("pooling.adaptive_avg_pool2d",
-                       "The sum of each window row by row, divided by its count." + windows,
-                       infer_adaptive_pool, float_kernel<AdaptivePoolKernel<MeanFold>>, adaptive));
+  registry.add(with_notes(
+      pool_op("pooling.adaptive_max_pool2d", "The largest element of each window." + windows,
+              infer_adaptive_pool, float_kernel<AdaptivePoolKernel<MaxFold>>, adaptive),
+      "x [N, C, H, W] floats with H, W above 0; y [N, C, out_h, "
+      "out_w] of its dtype.",
+      "A NaN in a window gives NaN; +0 is above -0. N = 0 gives none.", 0));
+  registry.add(
+      with_notes(pool_op("pooling.adaptive_avg_pool2d",
+                         "The sum of each window row by row, divided by its count." + windows,
+                         infer_adaptive_pool, float_kernel<AdaptivePoolKernel<MeanFold>>, adaptive),
+                 "x [N, C, H, W] floats with H, W above 0; y [N, C, out_h, "
+                 "out_w] of its dtype.",
+                 "NaN and infinities spread to their windows. N = 0 gives none.", 8));
 }
 
 }  // namespace quern

@@ -43,6 +43,11 @@ OpDef count_op(std::string id) {
           .doc =
               "counts_out[b] = counts[b] + the number of elements of 'data' with bit b set; bit "
               "0 is the least significant. Counts are u64 and wrap.",
+          .shape_rule =
+              "counts u64 [bits of a word], data [n] of unsigned words; "
+              "counts_out has the type of counts.",
+          .edge_rule = "No words leave the counts.",
+          .f32_bound = 0,
           .inputs = {op_parts::port("counts"), op_parts::port("data")},
           .outputs = {op_parts::port("counts_out")},
           .infer = infer_count<dtype, 8 * sizeof(Word)>,

@@ -103,12 +103,20 @@ void register_predictive_coding_ops(OpRegistry& registry) {
   const AttributeDef lr = number("lr", 1e-2, "Learning rate.");
   registry.add({.id = "predictive_coding.prediction",
                 .doc = "weights [m, n] times rep [n]; sums are blocked(256).",
+                .shape_rule = "rep [n], weights [m, n], pred [m] of one float dtype.",
+                .edge_rule = "NaN and infinities spread to the rows that read them. n = 0 "
+                             "gives zeros.",
+                .f32_bound = 32,
                 .inputs = {port("rep"), port("weights")},
                 .outputs = {port("pred")},
                 .infer = infer_prediction,
                 .reference = float_kernel<PredictionKernel>});
   registry.add({.id = "predictive_coding.prediction_error",
                 .doc = "target - pred; the estimator multiplies by the precision where given.",
+                .shape_rule = "target, pred, precision, err: floats of one dtype and shape; "
+                              "precision is optional.",
+                .edge_rule = "IEEE: NaN gives NaN, inf - inf is NaN. No elements give none.",
+                .f32_bound = 2,
                 .inputs = {port("target"), port("pred"), optional_port("precision")},
                 .outputs = {port("err")},
                 .attributes = {form_attribute()},
@@ -117,6 +125,11 @@ void register_predictive_coding_ops(OpRegistry& registry) {
   registry.add({.id = "predictive_coding.update_representation",
                 .doc = "rep + lr * (W^T err); the estimator subtracts err_self, where given, from "
                        "the step. Sums are blocked(256).",
+                .shape_rule = "rep [n], err [m], W [m, n], err_self [n] (optional), new [n] "
+                              "of one float dtype.",
+                .edge_rule = "NaN and infinities spread to the elements that read them. n = "
+                             "0 gives none.",
+                .f32_bound = 32,
                 .inputs = {port("rep"), port("err"), port("W"), optional_port("err_self")},
                 .outputs = {port("new")},
                 .attributes = {form_attribute(), lr},
@@ -124,6 +137,10 @@ void register_predictive_coding_ops(OpRegistry& registry) {
                 .reference = float_kernel<UpdateRepresentationKernel>});
   registry.add({.id = "predictive_coding.update_weights",
                 .doc = "W[i, j] + lr * (err[i] * rep[j]).",
+                .shape_rule = "W [m, n], rep [n], err [m], W_new [m, n] of one float dtype.",
+                .edge_rule = "NaN and infinities spread to their row or column. No elements "
+                             "give none.",
+                .f32_bound = 4,
                 .inputs = {port("W"), port("rep"), port("err")},
                 .outputs = {port("W_new")},
                 .attributes = {lr},

@@ -68,6 +68,11 @@ void register_quant_ops(OpRegistry& registry) {
            "short): amax = max |x|, d = amax / limit, r = limit / amax, q = round_even(x * r) "
            "clamped to [-limit, limit]; limit is 127 or, with 16 bits, 32,639. d = r = 0 below "
            "2^-100. A block with NaN or infinity has d = NaN and q = 0. f64 rounds to f32 first.",
+       .shape_rule = "x [..., K] floats, K constant; q i8 or i16 [..., K]; d f32 "
+                     "[..., ceil(K / block)].",
+       .edge_rule = "No elements give none. Other widths and blocks below 1 are "
+                    "refused.",
+       .f32_bound = 0,
        .inputs = {port("x")},
        .outputs = {port("q"), port("d")},
        .attributes = {integer("block", 32, "Elements that share a scale."),

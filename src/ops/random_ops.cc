@@ -184,6 +184,13 @@ OpDef random_op(std::string id, std::string doc, std::vector<AttributeDef> attri
           .doc = std::move(doc) +
                  " Philox 4x32-10 keyed by 'seed', with the run's stream and the node's index; "
                  "the shape is the attribute's or that of 'like'.",
+          .shape_rule =
+              "like of any type, optional; y of the attribute's dtype "
+              "(random.integers: i32) with the extents of 'shape' or of like.",
+          .edge_rule =
+              "No elements give none. Both or bad extents are refused. "
+              "Bounds of NaN give NaN.",
+          .f32_bound = 0,
           .inputs = {optional_port("like")},
           .outputs = {port("y")},
           .attributes = std::move(attributes),
@@ -207,6 +214,10 @@ void register_random_ops(OpRegistry& registry) {
   registry.add({.id = "math.dropout",
                 .doc = "In training: u < p gives +0, else x * (1 / (1 - p)), u a uniform number "
                        "of 24 bits for each element; else x. Philox as random.uniform.",
+                .shape_rule = kUnaryShapes,
+                .edge_rule = "A dropped NaN or infinity is +0; p = 1 drops all. A p outside "
+                             "[0, 1] is refused. No elements give none.",
+                .f32_bound = 2,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {number("p", 0.1, "Share of elements to drop, 0 to 1."),
@@ -219,6 +230,10 @@ void register_random_ops(OpRegistry& registry) {
        .doc = "x >= 0: x; else x * slope. The slope is the mean of the bounds; in training "
               "lower + u * (upper - lower), u as in math.dropout; with the generator lcg that of "
               "a congruential generator seeded by the bounds, in training or not.",
+       .shape_rule = kUnaryShapes,
+       .edge_rule = "NaN gives NaN; -inf times the slope, NaN for a slope of 0. "
+                    "lower above upper is refused. No elements give none.",
+       .f32_bound = 2,
        .inputs = {port("x")},
        .outputs = {port("y")},
        .attributes = {number("lower", 0.125, "Lowest slope."),

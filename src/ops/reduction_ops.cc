@@ -163,6 +163,11 @@ Result<Types> infer_select(const InferContext& context) {
 OpDef reduction_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::Kernel kernel) {
   return {.id = std::move(id),
           .doc = std::move(doc) + " Order: lanes(32) over the reduced elements in row-major order.",
+          .shape_rule =
+              "x: floats or integers of any shape; y without the reduced "
+              "axes (extent 1 with keep_dims), of x's dtype for floats.",
+          .edge_rule = "NaN gives NaN; infinities follow IEEE.",
+          .f32_bound = 8,
           .inputs = {op_parts::port("x")},
           .outputs = {op_parts::port("y")},
           .attributes = {op_parts::integers("axes", std::vector<int64_t>{},
@@ -246,12 +251,18 @@ void register_reduction_ops(OpRegistry& registry) {
   registry.add({.id = "reduction.argmin",
                 .doc = "Index of the smallest element of each row (the last axis): the lowest "
                        "among equals, the first NaN if there is one. Empty rows are an error.",
+                .shape_rule = "x [..., N] of floats or integers; y i32 [...].",
+                .edge_rule = "-0 and +0 are equal. No rows give none.",
+                .f32_bound = 0,
                 .inputs = {op_parts::port("x")},
                 .outputs = {op_parts::port("y")},
                 .infer = infer_argmin,
                 .reference = number_kernel<ArgminKernel>});
   registry.add({.id = "dot.dot",
                 .doc = "Sum of a[k] * b[k] in the order blocked(256); +0 for no elements.",
+                .shape_rule = "Vectors [K] of one float dtype; the result is a scalar.",
+                .edge_rule = "NaN gives NaN; 0 times infinity is NaN. K = 0 gives +0.",
+                .f32_bound = 8,
                 .inputs = {op_parts::port("a"), op_parts::port("b")},
                 .outputs = {op_parts::port("y")},
                 .infer = infer_dot,

@@ -189,6 +189,11 @@ void register_rope_ops(OpRegistry& registry) {
                 .doc = std::string(kRotation) +
                        "x [B, H, T, D]; row t has the position start_position + t; n_rot is D, "
                        "which must be even.",
+                .shape_rule = "x [B, H, T, D] floats, D even; y has its type.",
+                .edge_rule = "NaN and infinities stay in their pair. No elements give none. "
+                             "Positions are limited to 2^48 either way.",
+                .f32_bound = 8,
+                .f32_cancels = true,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integer("head_dim", 0, "D; 0: that of x."), base, style,
@@ -205,6 +210,12 @@ void register_rope_ops(OpRegistry& registry) {
               "extrapolation_factor, where the ramp falls from 1 to 0 between the pairs that turn "
               "beta_fast and beta_slow times in the original context. cos and sin are multiplied "
               "by attn_factor in f64.",
+       .shape_rule = "x [T, H, D] floats, positions i32 [T], factors f32 [n_rot / "
+                     "2]; y has x's type.",
+       .edge_rule = "NaN and infinities stay in their pair. No tokens give none. "
+                    "Attributes that make no frequency are refused.",
+       .f32_bound = 8,
+       .f32_cancels = true,
        .inputs = {port("x"), port("positions"), optional_port("factors")},
        .outputs = {port("y")},
        .attributes = {integer("n_rot", 0, "Elements that rotate; 0: D."), base, style,

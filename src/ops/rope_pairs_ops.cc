@@ -46,6 +46,11 @@ void register_rope_pairs_ops(OpRegistry& registry) {
   registry.add({.id = "rope.rope_pairs",
                 .doc = "Pairs (2i, 2i + 1) of x [T, D] rotated: (x0 c - x1 s, x0 s + x1 c), each "
                        "product and sum rounded; c and s come from cos and sin [T, D / 2].",
+                .shape_rule = "x [T, D], cos, sin [T, D / 2], y [T, D] of one float dtype, D "
+                              "= 2 half_dim.",
+                .edge_rule = "NaN and infinities stay in their pair. T = 0 gives none.",
+                .f32_bound = 8,
+                .f32_cancels = true,
                 .inputs = {port("x"), port("cos"), port("sin")},
                 .outputs = {port("y")},
                 .attributes = {integer("half_dim", kRequired, "D / 2.")},

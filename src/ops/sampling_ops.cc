@@ -173,6 +173,13 @@ OpDef sample_op(std::string id, std::string doc, AttributeDef limit, OpDef::Infe
              "index; probabilities are weight / sum of the kept; the token is the first whose "
              "running sum passes u, 24 random bits. Kept ids are padded with -1, probabilities "
              "with 0. Temperature 0 is greedy; a NaN logit is an error.",
+      .shape_rule =
+          "logits [N] floats; token i32 [1], kept_ids i32 and kept_probs "
+          "of logits' dtype [min(top_k, N)] (top_p: [N]).",
+      .edge_rule =
+          "NaN, +infinity, only -infinity and no logits are errors; "
+          "-infinity is never drawn.",
+      .f32_bound = 8,
       .inputs = {port("logits")},
       .outputs = {port("token"), port("kept_ids"), port("kept_probs")},
       .attributes = {std::move(limit), number("temperature", 1.0, "0 or more."), seed_attribute()},
@@ -186,6 +193,9 @@ OpDef sample_op(std::string id, std::string doc, AttributeDef limit, OpDef::Infe
 void register_sampling_ops(OpRegistry& registry) {
   registry.add({.id = "sampling.greedy_sample",
                 .doc = "The index of the largest logit, the lowest among equals. NaN is an error.",
+                .shape_rule = "logits [N] floats; token i32 [1].",
+                .edge_rule = "NaN, +infinity, only -infinity and no logits are errors.",
+                .f32_bound = 0,
                 .inputs = {port("logits")},
                 .outputs = {port("token")},
                 .infer = infer_greedy,

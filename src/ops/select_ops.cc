@@ -40,6 +40,10 @@ void register_select_ops(OpRegistry& registry) {
   using namespace op_parts;
   registry.add({.id = "shape.select_rows",
                 .doc = "Row i along the first axis is y's where chooses_y[i] is not 0, else x's.",
+                .shape_rule = "x, y, z of one type of whole bytes, rank 1 or more; chooses_y "
+                              "i32 [rows].",
+                .edge_rule = "Every value is copied, NaN too. No rows give none.",
+                .f32_bound = 0,
                 .inputs = {port("x"), port("y"), port("chooses_y")},
                 .outputs = {port("z")},
                 .infer = infer_select_rows,

@@ -111,6 +111,9 @@ void register_selection_ops(OpRegistry& registry) {
                 .doc = "Index of the largest element along the last axis, which is removed. NaN "
                        "counts as largest; the lowest index among equals (+0 equals -0). Rows "
                        "without elements are an error.",
+                .shape_rule = "x [..., N] floats; indices i32 [...].",
+                .edge_rule = "No rows give none.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("indices")},
                 .infer = infer_argmax,
@@ -118,6 +121,11 @@ void register_selection_ops(OpRegistry& registry) {
   registry.add({.id = "sort.top_k",
                 .doc = "The k largest elements along the last axis, descending, and their "
                        "indices. NaN counts as largest; equal elements keep their order.",
+                .shape_rule = "x [..., N] floats; values [..., k] of its dtype, indices i32 "
+                              "[..., k].",
+                .edge_rule = "+0 and -0 are equal. A k outside 1 to N is refused. No rows "
+                             "give none.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("values"), port("indices")},
                 .attributes = {integer("k", kRequired, "From 1 to the last extent.")},

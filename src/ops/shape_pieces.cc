@@ -192,6 +192,11 @@ void register_shape_pieces(OpRegistry& registry) {
   using namespace op_parts;
   registry.add({.id = "shape.concat",
                 .doc = "Joins tensors of one dtype along an axis; the other extents are equal.",
+                .shape_rule = "Any number of tensors of one dtype (of whole bytes) and rank; "
+                              "y has the sum of their extents along the axis.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none.",
+                .f32_bound = 0,
                 .inputs = {variadic_port("a")},
                 .outputs = {port("y")},
                 .attributes = {integer("dim", 0, "The axis.")},
@@ -200,6 +205,11 @@ void register_shape_pieces(OpRegistry& registry) {
   registry.add({.id = "shape.split",
                 .doc = "Chunks of split_size along an axis, one after the other: the output "
                        "[n, ...] has one more axis. split_size divides the extent.",
+                .shape_rule = "x of any type of whole bytes; chunks [n, ...] with n = extent "
+                              "/ split_size.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. A size that does not divide is refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("chunks")},
                 .attributes = {integer("split_size", kRequired, "Extent of a chunk."),
@@ -209,6 +219,11 @@ void register_shape_pieces(OpRegistry& registry) {
   registry.add({.id = "shape.slice",
                 .doc = "Elements [start, end) of an axis; end = 0 is its full extent. Bounds out "
                        "of range are errors.",
+                .shape_rule = "x of any type of whole bytes; y has end - start elements "
+                              "along the axis.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integer("dim", 0, "The axis."), integer("start", 0, "The first."),
@@ -218,6 +233,11 @@ void register_shape_pieces(OpRegistry& registry) {
   registry.add({.id = "shape.gather_rows",
                 .doc = "Row i of y is row rows[i] of x, along the first axis. A row out of range "
                        "is an error.",
+                .shape_rule = "x of any type of whole bytes, rank 1 or more; rows i32 [R]; y "
+                              "[R, ...].",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none.",
+                .f32_bound = 0,
                 .inputs = {port("x"), port("rows")},
                 .outputs = {port("y")},
                 .infer = infer_gather_rows,

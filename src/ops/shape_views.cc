@@ -287,6 +287,10 @@ void register_shape_views(OpRegistry& registry) {
   registry.add({.id = "shape.reshape",
                 .doc = "The same elements in row-major order under another shape. One extent may "
                        "be -1: what is left, which may be symbolic. Any dtype of whole bytes.",
+                .shape_rule = "x of any dtype; y has its dtype and as many elements.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. Extents that do not fit are refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integers("shape", kRequired, "Extents; one may be -1.")},
@@ -295,6 +299,11 @@ void register_shape_views(OpRegistry& registry) {
                 .in_place_input = 0});
   registry.add({.id = "shape.transpose",
                 .doc = "Swaps two axes; negative axes count from the end.",
+                .shape_rule = "x of any type of whole bytes; y has its extents in the new "
+                              "order.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. Axes out of range or named twice are refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integer("dim0", kRequired, "One axis."),
@@ -303,6 +312,11 @@ void register_shape_views(OpRegistry& registry) {
                 .reference = run_transpose});
   registry.add({.id = "shape.permute",
                 .doc = "Axis i of y is axis order[i] of x.",
+                .shape_rule = "x of any type of whole bytes; y has its extents in the new "
+                              "order.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. Axes out of range or named twice are refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integers("order", kRequired, "A permutation of the axes.")},
@@ -310,6 +324,10 @@ void register_shape_views(OpRegistry& registry) {
                 .reference = run_permute});
   registry.add({.id = "shape.view_as_heads",
                 .doc = "[B, T, D] to [B, H, T, D / H]: head h takes columns h * D / H and on.",
+                .shape_rule = "x [B, T, D] of any dtype of whole bytes; y [B, H, T, D / H].",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. Heads that do not divide D are refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integer("num_heads", kRequired, "H, which divides D.")},
@@ -317,6 +335,10 @@ void register_shape_views(OpRegistry& registry) {
                 .reference = run_view_as_heads});
   registry.add({.id = "shape.merge_heads",
                 .doc = "[B, H, T, d] to [B, T, H * d]: the inverse of shape.view_as_heads.",
+                .shape_rule = "x [B, H, T, d] of any dtype of whole bytes; y [B, T, H * d].",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_merge_heads,
@@ -325,6 +347,11 @@ void register_shape_views(OpRegistry& registry) {
       {.id = "shape.broadcast",
        .doc = "Repeats axes of extent 1 and adds leading axes, as NumPy does, to the "
               "extents of the attribute 'shape' or of the port 'like'.",
+       .shape_rule = "x of any type of whole bytes, like of any type (optional); y "
+                     "has x's dtype and the extents asked for.",
+       .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                    "none. Extents that x does not broadcast to are refused.",
+       .f32_bound = 0,
        .inputs = {port("x"), optional_port("like")},
        .outputs = {port("y")},
        .attributes = {integers("shape", std::vector<int64_t>{}, "Extents; -1 keeps that of x.")},
@@ -332,6 +359,9 @@ void register_shape_views(OpRegistry& registry) {
        .reference = run_broadcast});
   registry.add({.id = "shape.last_token",
                 .doc = "[B, T, D] to [B, D]: the last position. T = 0 is an error.",
+                .shape_rule = "x [B, T, D] of any dtype of whole bytes; y [B, D].",
+                .edge_rule = "Every value is copied bit for bit, NaN too. B = 0 gives none.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_last_token,
@@ -339,6 +369,11 @@ void register_shape_views(OpRegistry& registry) {
   registry.add({.id = "shape.upsample_nearest2d",
                 .doc = "[N, C, h, w] to [N, C, out_h, out_w]: each element is repeated; out_h and "
                        "out_w are multiples of h and w.",
+                .shape_rule = "x [N, C, h, w] of any dtype of whole bytes; y [N, C, out_h, "
+                              "out_w].",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
+                             "none. Extents that are no multiples are refused.",
+                .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {integer("out_h", kRequired, "Rows of the output."),

@@ -115,18 +115,27 @@ Result<void> run_logsumexp(const KernelContext& context) {
 
 void register_softmax_ops(OpRegistry& registry) {
   using namespace op_parts;
-  registry.add({.id = "math.softmax",
-                .doc = "Over the last axis: m = max(x); e = exp(x - m); s = lanes(32) sum of e; "
-                       "y = e * (1 / s). A row of only -infinity, a row with +infinity and a row "
-                       "with NaN give NaN. Rows without elements stay empty.",
-                .inputs = {port("x")},
-                .outputs = {port("y")},
-                .infer = infer_same,
-                .reference = run_softmax,
-                .in_place_input = 0});
+  registry.add(
+      {.id = "math.softmax",
+       .doc = "Over the last axis: m = max(x); e = exp(x - m); s = lanes(32) sum of e; "
+              "y = e * (1 / s).",
+       .shape_rule = "x [..., K] floats; y has its type.",
+       .edge_rule =
+           "A row with NaN, +infinity or only -infinity gives NaN. K = 0 and no rows give none.",
+       .f32_bound = 8,
+       .inputs = {port("x")},
+       .outputs = {port("y")},
+       .infer = infer_same,
+       .reference = run_softmax,
+       .in_place_input = 0});
   registry.add({.id = "activation.log_softmax",
                 .doc = "Over the last axis: y = (x - m) - log(s), with m and s as in "
                        "math.softmax.",
+                .shape_rule = "x [..., K] floats; y has its type.",
+                .edge_rule = "A row of only -infinity, with +infinity or with NaN gives "
+                             "NaN. K = 0 and no rows give none.",
+                .f32_bound = 8,
+                .f32_cancels = true,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_same,
@@ -136,6 +145,10 @@ void register_softmax_ops(OpRegistry& registry) {
                 .doc = "Over the last axis, which is removed: y = m + log(s), with m and s as in "
                        "math.softmax; m itself where m is infinite. Rows without elements are an "
                        "error.",
+                .shape_rule = "x [..., K] floats, K above 0; y [...] of its dtype.",
+                .edge_rule = "A row of only -infinity gives -infinity, with +infinity that; "
+                             "NaN gives NaN. No rows give none.",
+                .f32_bound = 8,
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .infer = infer_logsumexp,

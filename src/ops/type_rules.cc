@@ -107,6 +107,8 @@ Result<void> check_rank_limit(std::string_view name, int64_t rank) {
 
 std::string_view port_name(const InferContext& context, size_t port) {
   if (context.op == nullptr || context.op->inputs.empty()) return "input";
+  const auto& table = context.op->table_inputs;
+  if (port < table.size() && context.attributes.text("form") == "table") return table[port];
   const auto& ports = context.op->inputs;
   return ports[std::min(port, ports.size() - 1)].name;
 }

@@ -100,6 +100,10 @@ void register_unrotated_keys_ops(OpRegistry& registry) {
   registry.add({.id = "kv.keep_unrotated",
                 .doc = "Keeps row t of k [T, H, D], a key before its rotation, at positions[t] of "
                        "sequences[t], in f32. The state is declared with keeps_unrotated = true.",
+                .shape_rule = "k [T, H, D] floats, positions, sequences i32 [T]; no output.",
+                .edge_rule = "No tokens do nothing. An unknown sequence or a position out "
+                             "of room is an error.",
+                .f32_bound = 0,
                 .inputs = {port("k"), port("positions"), port("sequences")},
                 .outputs = {},
                 .attributes = {state, layer},
@@ -108,6 +112,11 @@ void register_unrotated_keys_ops(OpRegistry& registry) {
                 .reference = run_keep});
   registry.add({.id = "kv.read_unrotated",
                 .doc = "The kept keys f32 [T, H, D] at positions[t] of sequences[t].",
+                .shape_rule = "positions, sequences i32 [T]; k f32 [T, H, D] of the state's "
+                              "extents.",
+                .edge_rule = "No tokens do nothing. An unknown sequence or a position out "
+                             "of room is an error.",
+                .f32_bound = 0,
                 .inputs = {port("positions"), port("sequences")},
                 .outputs = {port("k")},
                 .attributes = {state, layer},
@@ -117,6 +126,10 @@ void register_unrotated_keys_ops(OpRegistry& registry) {
   registry.add({.id = "kv.write_keys",
                 .doc = "Replaces the cached keys at positions[t] of sequences[t] by k [T, H, D], "
                        "rounded or quantised to the type of the cache; values stay.",
+                .shape_rule = "k [T, H, D] floats, positions, sequences i32 [T]; no output.",
+                .edge_rule = "No tokens do nothing. An unknown sequence or a position out "
+                             "of room is an error.",
+                .f32_bound = 0,
                 .inputs = {port("k"), port("positions"), port("sequences")},
                 .outputs = {},
                 .attributes = {state, layer},

@@ -64,6 +64,11 @@ Result<void> run_inverse_permute(const KernelContext& context) {
 OpDef permute_op(std::string id, std::string doc, OpDef::Kernel kernel) {
   return {.id = std::move(id),
           .doc = std::move(doc),
+          .shape_rule = "a [..., D] floats; p has its type.",
+          .edge_rule =
+              "Every value is copied bit for bit, NaN too. No elements give "
+              "none.",
+          .f32_bound = 0,
           .inputs = {port("a")},
           .outputs = {port("p")},
           .attributes = {integer("k", 1, "Places; any integer, modulo the extent.")},
@@ -78,6 +83,10 @@ void register_vsa_ops(OpRegistry& registry) {
       {.id = "vsa.bundle",
        .doc = "The sum of the vectors in port order from +0; normalised, each element "
               "divided by sqrt(lanes(32) sum of squares) unless that is 0.",
+       .shape_rule = "Any number of vectors [D] of one float dtype; bundled [D].",
+       .edge_rule = "NaN gives NaN in its element, normalised in all; a sum of "
+                    "zeros stays zeros. D = 0 gives none.",
+       .f32_bound = 8,
        .inputs = {variadic_port("a")},
        .outputs = {port("bundled")},
        .attributes = {text("form", "estimator", "Both forms are this sum.", {"estimator", "table"}),

@@ -1,6 +1,9 @@
 // Binding of inputs, symbols and states.
 #include "runtime/binding.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/fail.h"
 #include "quern/op.h"
 
@@ -92,6 +95,41 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
   }
   QUERN_TRY(check_states(graph, arguments));
   return symbols;
+}
+
+Result<void> check_output_names(const RunArguments& arguments,
+                                std::span<const GraphOutput> results) {
+  for (const auto& [name, tensor] : arguments.outputs) {
+    const bool is_known = std::ranges::any_of(
+        results, [&](const GraphOutput& result) { return result.name == name; });
+    if (!is_known) return fail::invalid("The graph has no output '{}' to write.", name);
+  }
+  return {};
+}
+
+Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::string_view name,
+                                        DType dtype, const Shape& shape) {
+  const auto it = arguments.outputs.find(name);
+  if (it == arguments.outputs.end()) return nullptr;
+  const Tensor& output = it->second;
+  if (output.dtype() != dtype || !(output.shape() == shape)) {
+    return fail::invalid("The memory for output '{}' is {}{}; the result is {}{}.", name,
+                         dtype_name(output.dtype()), output.shape().to_string(), dtype_name(dtype),
+                         shape.to_string());
+  }
+  Buffer buffer = output.buffer();
+  QUERN_TRY(buffer.mutable_host_view());
+  return &output;
+}
+
+Result<void> copy_to_output(const Tensor& result, const Tensor& output) {
+  QUERN_ASSIGN_OR_RETURN(const auto source, result.host_view());
+  Buffer buffer = output.buffer();
+  QUERN_ASSIGN_OR_RETURN(const auto destination, buffer.mutable_host_view());
+  const auto size = static_cast<size_t>(result.size_bytes());
+  if (source.data() == destination.data()) return {};
+  if (size > 0) std::memmove(destination.data(), source.data(), size);
+  return {};
 }
 
 Result<std::vector<GraphOutput>> readable_outputs(const Graph& graph,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "quern/device.h"
@@ -23,5 +24,17 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
 // Errors: kNotFound for a readable name that is no value of the graph.
 Result<std::vector<GraphOutput>> readable_outputs(const Graph& graph,
                                                   const std::vector<std::string>& readable);
+
+// Names in `arguments.outputs` must be results. Errors: kInvalidArgument.
+Result<void> check_output_names(const RunArguments& arguments,
+                                std::span<const GraphOutput> results);
+
+// The caller's memory for a result of this type, or null where it gave none.
+// Errors: another dtype or shape; memory that cannot be written.
+Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::string_view name,
+                                        DType dtype, const Shape& shape);
+
+// Copies a result into the caller's memory.
+Result<void> copy_to_output(const Tensor& result, const Tensor& output);
 
 }  // namespace quern

@@ -1,11 +1,18 @@
 // The published operations: 119 ids of graphs and 88 more that only backend surfaces name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "conformance/inventory.h"
+#include "ops/op_catalogue.h"
 #include "quern/op.h"
 
 namespace quern {
@@ -89,12 +96,156 @@ std::vector<std::string> expand(const Family (&families)[n]) {
   return ids;
 }
 
-TEST(Inventory, EveryPublishedIdIsThere) {
+int count_links(OpLink link) {
+  return static_cast<int>(std::ranges::count(required_ops(), link, &RequiredOp::link));
+}
+
+Inventory inventory_of(std::initializer_list<std::string_view> names) {
+  const BackendRegistry registry = register_backends();
+  std::vector<const Backend*> backends;
+  for (const std::string_view name : names) backends.push_back(*registry.find(name));
+  return make_inventory(builtin_ops(), backends);
+}
+
+TEST(Catalogue, HasThePublishedCounts) {
+  EXPECT_EQ(required_ops().size(), 119u);
+  EXPECT_EQ(surface_methods().size(), 151u);
+  EXPECT_EQ(count_links(OpLink::kDirect), 74);
+  EXPECT_EQ(count_links(OpLink::kComposite), 3);
+  EXPECT_EQ(count_links(OpLink::kRegistry), 32);
+  EXPECT_EQ(count_links(OpLink::kGraphOnly), 10);
+  EXPECT_EQ(std::ranges::count_if(surface_methods(),
+                                  [](const auto& m) { return !is_required_method(m.name); }),
+            88);
+  std::set<std::string_view> surfaces, names;
+  for (const SurfaceMethod& method : surface_methods()) {
+    surfaces.insert(method.name.substr(0, method.name.find('.')));
+    names.insert(method.name);
+  }
+  EXPECT_EQ(surfaces.size(), 25u);
+  EXPECT_EQ(names.size(), 151u);
+}
+
+// The tables of the engine against the list above, which was written by hand.
+TEST(Catalogue, NamesThePublishedIds) {
   const auto graph_ids = expand(kGraphIds), surface_ids = expand(kSurfaceIds);
-  EXPECT_EQ(graph_ids.size(), 119u);
-  EXPECT_EQ(surface_ids.size(), 88u);
-  for (const auto& ids : {graph_ids, surface_ids}) {
-    for (const std::string& id : ids) EXPECT_NE(builtin_ops().find(id), nullptr) << id;
+  std::set<std::string> required, surface;
+  for (const RequiredOp& op : required_ops()) required.emplace(op.id);
+  for (const SurfaceMethod& method : surface_methods()) {
+    if (!is_required_method(method.name)) surface.emplace(method.id);
+  }
+  EXPECT_EQ(required, std::set<std::string>(graph_ids.begin(), graph_ids.end()));
+  EXPECT_EQ(surface, std::set<std::string>(surface_ids.begin(), surface_ids.end()));
+}
+
+TEST(Catalogue, EveryIdIsRegistered) {
+  for (const RequiredOp& op : required_ops()) {
+    EXPECT_NE(builtin_ops().find(op.id), nullptr) << op.id;
+  }
+  for (const SurfaceMethod& method : surface_methods()) {
+    EXPECT_NE(builtin_ops().find(method.id), nullptr) << method.name;
+  }
+}
+
+// Each method that a link names is in the list of methods, under the name it has there.
+TEST(Catalogue, LinksNameMethods) {
+  for (const RequiredOp& op : required_ops()) {
+    const bool has_method = op.link == OpLink::kDirect || op.link == OpLink::kComposite;
+    EXPECT_EQ(!op.methods.empty(), has_method) << op.id;
+    std::istringstream words{std::string(op.methods)};
+    int count = 0;
+    for (std::string word; words >> word; ++count) {
+      EXPECT_NE(std::ranges::find(surface_methods(), word, &SurfaceMethod::name),
+                surface_methods().end())
+          << op.id << " " << word;
+    }
+    EXPECT_EQ(count, op.link == OpLink::kDirect      ? 1
+                     : op.link == OpLink::kComposite ? 2
+                                                     : 0)
+        << op.id;
+  }
+}
+
+TEST(Inventory, CountsTheCatalogueAndLeavesNothingMissing) {
+  const Inventory inventory = inventory_of({"reference", "cpu", "null"});
+  EXPECT_EQ(inventory.count(OpOrigin::kRequired), 119);
+  EXPECT_EQ(inventory.count(OpOrigin::kSurface), 88);
+  EXPECT_EQ(inventory.rows.size(), builtin_ops().list().size());
+  const auto missing = static_cast<size_t>(Support::Kind::kMissing);
+  EXPECT_EQ(inventory.counts[0][missing], 0);
+  EXPECT_EQ(inventory.counts[1][missing], 0);
+  EXPECT_EQ(inventory.counts[2][missing], static_cast<int>(inventory.rows.size()));
+  for (const SupportCounts& counts : inventory.counts) {
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0),
+              static_cast<int>(inventory.rows.size()));
+  }
+}
+
+TEST(Inventory, TableHasALineForEachOperation) {
+  const Inventory inventory = inventory_of({"cpu"});
+  const std::string table = inventory_table(inventory);
+  for (const InventoryRow& row : inventory.rows) {
+    EXPECT_NE(table.find("\n" + row.op->id + " "), std::string::npos) << row.op->id;
+  }
+  EXPECT_NE(table.find("119 that graphs name (74 direct, 3 composite, 32 registry, 10 graph-only), "
+                       "88 that only surfaces name (of their 151 methods)"),
+            std::string::npos);
+  EXPECT_NE(table.find(" 0 missing."), std::string::npos);
+}
+
+TEST(Inventory, JsonCarriesTheCountsAndEveryRule) {
+  const auto json = nlohmann::json::parse(inventory_json(inventory_of({"cpu"})));
+  EXPECT_EQ(json["counts"]["required"], 119);
+  EXPECT_EQ(json["counts"]["surface_methods"], 151);
+  EXPECT_EQ(json["counts"]["surface_only"], 88);
+  EXPECT_EQ(
+      json["counts"]["links"],
+      nlohmann::json::parse(R"({"direct": 74, "composite": 3, "registry": 32, "graph-only": 10})"));
+  EXPECT_EQ(json["counts"]["support"]["cpu"]["missing"], 0);
+  EXPECT_EQ(json["surface_methods"].size(), 151u);
+  for (const auto& op : json["operations"]) {
+    const OpDef* found = builtin_ops().find(op["id"].get<std::string>());
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(op["attributes"].size(), found->attributes.size()) << found->id;
+    EXPECT_EQ(op["outputs"].size(), found->outputs.size()) << found->id;
+  }
+}
+
+// Regenerate with: quern ops --markdown > docs/operations.md
+TEST(Inventory, TheDocumentIsCurrent) {
+  std::ifstream file(std::string(QUERN_TEST_DATA_DIR) + "/../../docs/operations.md");
+  ASSERT_TRUE(file.is_open());
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(text.str() == operations_document(inventory_of({"reference", "cpu"})))
+      << "docs/operations.md is out of date: quern ops --markdown > docs/operations.md";
+}
+
+bool is_sentence(const std::string& text) {
+  return text.size() > 10 && (text.back() == '.');
+}
+
+TEST(Inventory, EveryOperationSaysWhatItMeans) {
+  for (const OpDef* op : builtin_ops().list()) {
+    EXPECT_TRUE(is_sentence(op->doc)) << op->id << ": " << op->doc;
+    EXPECT_TRUE(is_sentence(op->shape_rule)) << op->id;
+    EXPECT_TRUE(is_sentence(op->edge_rule)) << op->id;
+    EXPECT_GE(op->f32_bound, 0) << op->id;
+    for (const AttributeDef& attribute : op->attributes) {
+      EXPECT_TRUE(attribute.doc.size() > 2 && attribute.doc.back() == '.')
+          << op->id << " " << attribute.name;
+    }
+  }
+}
+
+TEST(Inventory, PortsHaveDistinctNamesInEachForm) {
+  for (const OpDef* op : builtin_ops().list()) {
+    for (const char* form : {"estimator", "table"}) {
+      std::set<std::string> names;
+      const auto ports = op->input_ports({{"form", std::string(form)}});
+      for (const PortDef& port : ports) EXPECT_TRUE(names.insert(port.name).second) << op->id;
+      EXPECT_LE(ports.size(), op->inputs.size()) << op->id;
+    }
   }
 }
 

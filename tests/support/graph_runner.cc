@@ -60,25 +60,6 @@ std::vector<Float> random_floats(size_t n, std::mt19937& random, int special_eve
 
 }  // namespace
 
-std::vector<WeightInfo> MemoryWeights::list() const {
-  std::vector<WeightInfo> infos;
-  for (const auto& [name, tensor] : tensors_) {
-    infos.push_back({name, tensor.dtype(), tensor.shape()});
-  }
-  return infos;
-}
-
-Result<WeightInfo> MemoryWeights::info(std::string_view name) const {
-  QUERN_ASSIGN_OR_RETURN(const Tensor tensor, weight(name));
-  return WeightInfo{std::string(name), tensor.dtype(), tensor.shape()};
-}
-
-Result<Tensor> MemoryWeights::weight(std::string_view name) const {
-  const auto it = tensors_.find(name);
-  if (it == tensors_.end()) return fail::not_found("There is no weight '{}'.", name);
-  return it->second;
-}
-
 Result<RunResult> LoadedGraph::run(std::map<std::string, Tensor, std::less<>> inputs,
                                    uint32_t stream) {
   RunArguments arguments{.inputs = std::move(inputs), .states = {}, .stream = stream};

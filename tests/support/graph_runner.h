@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "conformance/case_graph.h"
 #include "quern/device.h"
 #include "quern/graph.h"
 #include "quern/tensor.h"
@@ -18,18 +19,7 @@
 namespace quern::test {
 
 // Weights held in memory.
-class MemoryWeights final : public WeightSource {
- public:
-  void add(std::string name, Tensor tensor) {
-    tensors_.insert_or_assign(std::move(name), std::move(tensor));
-  }
-  std::vector<WeightInfo> list() const override;
-  Result<WeightInfo> info(std::string_view name) const override;
-  Result<Tensor> weight(std::string_view name) const override;
-
- private:
-  std::map<std::string, Tensor, std::less<>> tensors_;
-};
+using MemoryWeights = CaseWeights;
 
 // A graph on a device, without passes, with a key-value store for each of its states.
 struct LoadedGraph {

@@ -7,18 +7,12 @@
 
 #include "backends/cpu/device.h"
 #include "base/fail.h"
-#include "quern/graph_builder.h"
+#include "conformance/one_op.h"
 #include "quern/op.h"
 #include "support/graph_runner.h"
 
 namespace quern::test {
 namespace {
-
-TensorType type_of(const Tensor& tensor) {
-  TensorType type{.dtype = tensor.dtype(), .dims = {}};
-  for (const int64_t extent : tensor.shape().dims()) type.dims.push_back(Dim::constant(extent));
-  return type;
-}
 
 void poison(Tensor& tensor) {
   const auto bytes = tensor.buffer().mutable_host_view();
@@ -62,22 +56,7 @@ std::vector<std::string> cpu_isas() {
 
 Result<Graph> one_op_graph(std::string_view id, const std::vector<Tensor>& inputs,
                            const Attributes& attributes, bool copies_inputs) {
-  GraphBuilder builder(builtin_ops());
-  std::vector<ValueId> values;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].is_empty()) {
-      values.push_back(kNoValue);
-      continue;
-    }
-    values.push_back(builder.input(fmt::format("{}", i), type_of(inputs[i])));
-    // A slice of everything is a copy.
-    if (copies_inputs) values.back() = builder.add("shape.slice", {values.back()});
-  }
-  builder.add(id, values, attributes, "node");
-  const OpDef* op = builtin_ops().find(id);
-  const std::vector<ValueId> outputs(builder.last_outputs().begin(), builder.last_outputs().end());
-  for (size_t i = 0; i < outputs.size(); ++i) builder.output(op->outputs[i].name, outputs[i]);
-  return builder.finish();
+  return quern::one_op_graph(builtin_ops(), id, inputs, attributes, copies_inputs);
 }
 
 void expect_reference_bits(std::string_view id, const std::vector<Tensor>& inputs,

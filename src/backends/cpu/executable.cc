@@ -62,6 +62,9 @@ class CpuExecutable final : public Executable {
         machine_(std::move(machine)),
         result_buffers_(artifact.plan.result_storages.size()) {
     for (const NodeId id : inputs_) input_names_.push_back(graph_.node(id).name);
+    for (const PlannedResult& result : plan_.results) {
+      outputs_.push_back({result.name, result.value});
+    }
   }
 
   Result<void> load(const WeightSource* weights, const Progress& progress);
@@ -80,13 +83,18 @@ class CpuExecutable final : public Executable {
   Result<void> run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
                          uint32_t stream);
   Result<void> run_step(size_t index, const StepContext& context);
+  Result<Buffer> result_memory(const BoundPlan& bound, int32_t storage, size_t result,
+                               const RunArguments& arguments);
   Result<Tensor> result_tensor(const BoundPlan& bound, ValueId value,
                                std::span<const Buffer> results) const;
+  Result<RunResult> collect(const BoundPlan& bound, const RunArguments& arguments,
+                            std::span<const Buffer> results) const;
 
   Graph graph_;
   Plan plan_;
   std::vector<NodeId> inputs_;
   std::vector<std::string> input_names_;
+  std::vector<GraphOutput> outputs_;  // and readable values
   std::shared_ptr<Machine> machine_;
   std::optional<LoadedValues> loaded_;
   std::vector<std::unique_ptr<Step>> steps_;
@@ -171,6 +179,21 @@ Result<std::byte*> mutable_data(Buffer& buffer) {
   return bytes.data();
 }
 
+// Memory of a result's storage: the caller's where it gave some for a result that fills it.
+Result<Buffer> CpuExecutable::result_memory(const BoundPlan& bound, int32_t storage, size_t result,
+                                            const RunArguments& arguments) {
+  const int64_t size_bytes = bound.storage_bytes(storage);
+  for (const PlannedResult& planned : plan_.results) {
+    if (plan_.value_storage[static_cast<size_t>(planned.value)] != storage) continue;
+    QUERN_ASSIGN_OR_RETURN(
+        const Tensor* output,
+        find_bound_output(arguments, planned.name, graph_.value(planned.value).type.dtype,
+                          bound.shape(planned.value)));
+    if (output != nullptr && output->size_bytes() == size_bytes) return output->buffer();
+  }
+  return result_buffers_.take(result, size_bytes);
+}
+
 Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& arguments,
                                    std::vector<Buffer>& results) {
   RunMemory memory;
@@ -183,8 +206,7 @@ Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& argumen
   }
   std::vector<std::byte*> outputs;
   for (const int32_t storage : plan_.result_storages) {
-    QUERN_ASSIGN_OR_RETURN(Buffer buffer,
-                           result_buffers_.take(results.size(), bound.storage_bytes(storage)));
+    QUERN_ASSIGN_OR_RETURN(Buffer buffer, result_memory(bound, storage, results.size(), arguments));
     QUERN_ASSIGN_OR_RETURN(std::byte * data, mutable_data(buffer));
     outputs.push_back(data);
     results.push_back(std::move(buffer));
@@ -235,19 +257,33 @@ Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId valu
   return Tensor::from_bytes(dtype, bound.shape(value), {bound.data(id), size});
 }
 
+// Results in the caller's memory where it gave some; what was not computed there is copied.
+Result<RunResult> CpuExecutable::collect(const BoundPlan& bound, const RunArguments& arguments,
+                                         std::span<const Buffer> results) const {
+  RunResult result;
+  for (const PlannedResult& planned : plan_.results) {
+    QUERN_ASSIGN_OR_RETURN(Tensor tensor, result_tensor(bound, planned.value, results));
+    QUERN_ASSIGN_OR_RETURN(const Tensor* output, find_bound_output(arguments, planned.name,
+                                                                   tensor.dtype(), tensor.shape()));
+    if (output != nullptr) {
+      QUERN_TRY(copy_to_output(tensor, *output));
+      tensor = *output;
+    }
+    result.values.emplace_back(planned.name, std::move(tensor));
+  }
+  return result;
+}
+
 // Runs to its end before it returns: the host is the device.
 Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, inputs_, arguments));
+  QUERN_TRY(check_output_names(arguments, outputs_));
   QUERN_ASSIGN_OR_RETURN(const auto states, bind_states(graph_, arguments));
   QUERN_ASSIGN_OR_RETURN(BoundPlan * bound, bind(symbols));
   std::vector<Buffer> results;
   QUERN_TRY(attach(*bound, arguments, results));
   QUERN_TRY(run_steps(*bound, states, arguments.stream));
-  RunResult result;
-  for (const PlannedResult& planned : plan_.results) {
-    QUERN_ASSIGN_OR_RETURN(Tensor tensor, result_tensor(*bound, planned.value, results));
-    result.values.emplace_back(planned.name, std::move(tensor));
-  }
+  QUERN_ASSIGN_OR_RETURN(RunResult result, collect(*bound, arguments, results));
   return std::make_unique<FinishedSubmission>(std::move(result));
 }
 

@@ -39,6 +39,8 @@ class ReferenceExecutable final : public Executable {
   }
   Result<void> run_node(NodeId id, const SymbolValues& symbols, const RunArguments& arguments,
                         std::vector<Tensor>& values);
+  Result<Tensor> output_memory(ValueId value, const Shape& shape, const RunArguments& arguments);
+  Result<RunResult> collect(const RunArguments& arguments, const std::vector<Tensor>& values);
 
   Graph graph_;
   std::vector<GraphOutput> outputs_;
@@ -69,6 +71,19 @@ Result<TensorView> view_of(Tensor& tensor) {
   return view;
 }
 
+// Memory for a value: the caller's where it is a result that has some, else zeros.
+Result<Tensor> ReferenceExecutable::output_memory(ValueId value, const Shape& shape,
+                                                  const RunArguments& arguments) {
+  const DType dtype = graph_.value(value).type.dtype;
+  for (const GraphOutput& output : outputs_) {
+    if (output.value != value) continue;
+    QUERN_ASSIGN_OR_RETURN(const Tensor* bound,
+                           find_bound_output(arguments, output.name, dtype, shape));
+    if (bound != nullptr) return *bound;
+  }
+  return Tensor::zeros(dtype, shape);
+}
+
 Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbols,
                                            const RunArguments& arguments,
                                            std::vector<Tensor>& values) {
@@ -81,9 +96,9 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
   // Outputs get memory of their own in each node: the definition shares nothing.
   std::vector<TensorView> outputs;
   for (const ValueId output : node.outputs) {
-    const TensorType& type = graph_.value(output).type;
-    QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve(symbols));
-    QUERN_ASSIGN_OR_RETURN(values[static_cast<size_t>(output)], Tensor::zeros(type.dtype, shape));
+    QUERN_ASSIGN_OR_RETURN(const Shape shape, graph_.value(output).type.resolve(symbols));
+    QUERN_ASSIGN_OR_RETURN(values[static_cast<size_t>(output)],
+                           output_memory(output, shape, arguments));
     QUERN_ASSIGN_OR_RETURN(const TensorView view, view_of(values[static_cast<size_t>(output)]));
     outputs.push_back(view);
   }
@@ -100,6 +115,7 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
 
 Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
+  QUERN_TRY(check_output_names(arguments, outputs_));
   std::vector<Tensor> values = weights_;
   int64_t live_bytes = 0;
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
@@ -126,9 +142,22 @@ Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) 
       dropped = Tensor();
     }
   }
+  return collect(arguments, values);
+}
+
+// A result that lies elsewhere (an input, or one with two names) is copied to the caller's memory.
+Result<RunResult> ReferenceExecutable::collect(const RunArguments& arguments,
+                                               const std::vector<Tensor>& values) {
   RunResult result;
   for (const GraphOutput& output : outputs_) {
-    result.values.emplace_back(output.name, values[static_cast<size_t>(output.value)]);
+    Tensor value = values[static_cast<size_t>(output.value)];
+    QUERN_ASSIGN_OR_RETURN(const Tensor* bound,
+                           find_bound_output(arguments, output.name, value.dtype(), value.shape()));
+    if (bound != nullptr) {
+      QUERN_TRY(copy_to_output(value, *bound));
+      value = *bound;
+    }
+    result.values.emplace_back(output.name, std::move(value));
   }
   return result;
 }

@@ -175,8 +175,8 @@ class ManifestBuilder {
       return error_at(node.place,
                       fmt::format("Node '{}' has the unknown operation '{}'.", node.id, node.op));
     }
-    QUERN_ASSIGN_OR_RETURN(std::vector<ValueId> inputs, collect_inputs(node, *op));
     QUERN_ASSIGN_OR_RETURN(Attributes attributes, collect_attributes(node, *op));
+    QUERN_ASSIGN_OR_RETURN(std::vector<ValueId> inputs, collect_inputs(node, *op, attributes));
     cast_inputs(node, *op, inputs);
     auto fitting = broadcast_inputs(builder_, *op, inputs, node.id);
     if (!fitting) {
@@ -192,20 +192,23 @@ class ManifestBuilder {
     return {};
   }
 
-  // In port order, whichever way the manifest gives them.
-  Result<std::vector<ValueId>> collect_inputs(const NodeDecl& node, const OpDef& op) {
+  // In port order, whichever way the manifest gives them. The attribute `form` may choose the
+  // ports.
+  Result<std::vector<ValueId>> collect_inputs(const NodeDecl& node, const OpDef& op,
+                                              const Attributes& attributes) {
+    const std::vector<PortDef> ports = op.input_ports(attributes);
     std::vector<ValueId> inputs;
     const std::string user = fmt::format("Node '{}'", node.id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       size_t place = i;
       if (!node.ports.empty()) {
-        const auto port = std::ranges::find(op.inputs, node.ports[i], &PortDef::name);
-        if (port == op.inputs.end()) {
+        const auto port = std::ranges::find(ports, node.ports[i], &PortDef::name);
+        if (port == ports.end()) {
           return error_at(node.inputs[i].place,
                           fmt::format("{}: {} has no input '{}'; it has {}.", user, op.id,
-                                      node.ports[i], input_list(op)));
+                                      node.ports[i], input_list(ports)));
         }
-        place = static_cast<size_t>(port - op.inputs.begin());
+        place = static_cast<size_t>(port - ports.begin());
       }
       if (inputs.size() <= place) inputs.resize(place + 1, kNoValue);
       if (node.inputs[i].name.empty()) continue;
@@ -214,9 +217,9 @@ class ManifestBuilder {
     return inputs;
   }
 
-  static std::string input_list(const OpDef& op) {
+  static std::string input_list(std::span<const PortDef> ports) {
     std::vector<std::string_view> names;
-    for (const PortDef& port : op.inputs) names.push_back(port.name);
+    for (const PortDef& port : ports) names.push_back(port.name);
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
   }
 

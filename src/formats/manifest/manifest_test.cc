@@ -184,6 +184,30 @@ struct ErrorCase {
   const char* error;
 };
 
+TEST(Manifest, PortsAreThoseOfTheForm) {
+  constexpr std::string_view kTable = R"(quern: 1
+inputs:
+  y: [3, 4]
+  z: [4]
+nodes:
+  - {id: e, op: causal.backdoor_adjustment, in: {p_z: z, p_y_given_xz: y}, attributes: {form: table}}
+outputs: {e: e}
+)";
+  const auto manifest = parse(kTable);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_NE(print_graph(manifest->graph).find("causal.backdoor_adjustment(%y, %z)"),
+            std::string::npos);
+  const auto text = print_manifest(manifest->graph, "");
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find("p_y_given_xz: y, p_z: z"), std::string::npos) << *text;
+  // The samples' ports are no ports of the table.
+  std::string samples(kTable);
+  samples.replace(samples.find("p_z: z"), 6, "X: z");
+  EXPECT_NE(graph_of(samples).find("has no input 'X'; it has p_y_given_xz, p_z."),
+            std::string::npos)
+      << graph_of(samples);
+}
+
 TEST(Manifest, ErrorsNameFileAndLine) {
   const ErrorCase cases[] = {
       {"quern: 2\n", "m.yaml:1: The manifest has version 2; this build reads version 1."},

@@ -145,11 +145,12 @@ class Writer {
   // own.
   std::string inputs_text(const Node& node) const {
     const bool has_names = !node.op->inputs.back().is_variadic;
+    const std::vector<PortDef> ports = node.op->input_ports(node.attributes);
     std::string text;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (has_names && node.inputs[i] == kNoValue) continue;
       if (!text.empty()) text += ", ";
-      if (has_names) text += scalar(node.op->inputs[i].name) + ": ";
+      if (has_names) text += scalar((i < ports.size() ? ports[i] : node.op->inputs[i]).name) + ": ";
       text += node.inputs[i] == kNoValue ? "null" : scalar(graph_.value(node.inputs[i]).name);
     }
     return has_names ? "{" + text + "}" : "[" + text + "]";

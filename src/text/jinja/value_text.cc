@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/fail.h"
+#include "base/html_escape.h"
 #include "text/jinja/characters.h"
 #include "text/utf8.h"
 
@@ -220,30 +221,7 @@ std::string float_text(double number) {
 }
 
 std::string escape_html(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&#34;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
+  return quern::escape_html(text);
 }
 
 }  // namespace quern::jinja

@@ -1,0 +1,79 @@
+// quern conform: the conformance suite on a backend, and its certificate.
+#include <fmt/format.h>
+
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/progress_bar.h"
+#include "conformance/conform.h"
+
+namespace quern::cli {
+namespace {
+
+struct ConformFlags {
+  std::string backend = "cpu";
+  std::string json;
+  std::string html;
+  ConformOptions options;
+};
+
+Result<void> write_text(const std::string& path, const std::string& text) {
+  QUERN_ASSIGN_OR_RETURN(auto file, AtomicFile::create(path));
+  QUERN_TRY(file.write(text));
+  return file.commit();
+}
+
+Result<void> conform(ConformFlags flags) {
+  const BackendRegistry registry = register_backends();
+  QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.backend));
+  ProgressBar bar("Conformance");
+  flags.options.progress = [&](int64_t done, int64_t total, std::string_view) {
+    bar.update(done, total);
+  };
+  const auto certificate = run_conformance(*backend, flags.options);
+  bar.finish();
+  if (!certificate) return tl::unexpected(certificate.error());
+  if (!flags.html.empty()) QUERN_TRY(write_text(flags.html, certificate_html(*certificate)));
+  if (flags.json == "-") {
+    fmt::print("{}", certificate_json(*certificate));
+  } else {
+    if (!flags.json.empty()) QUERN_TRY(write_text(flags.json, certificate_json(*certificate)));
+    fmt::print("{}", certificate_text(*certificate));
+  }
+  if (certificate->has_passed()) return {};
+  if (certificate->num_cases() == 0) {
+    return fail::precondition("Backend {} served none of the operations asked for.", flags.backend);
+  }
+  int64_t failures = 0;
+  for (const ClaimCount& count : certificate->totals()) failures += count.failures;
+  return fail::precondition("Backend {} does not conform: {} checks failed.", flags.backend,
+                            failures);
+}
+
+}  // namespace
+
+void set_up_conform(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<ConformFlags>();
+  command.add_option("--backend", flags->backend, "Backend to check; see 'quern devices'")
+      ->capture_default_str();
+  command.add_option("--filter", flags->options.filter,
+                     "Only operations whose id contains this text");
+  command
+      .add_option("--threads", flags->options.num_threads,
+                  "Threads of the device under test; 1 and 3 are compared with it")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command.add_option("--isa", flags->options.isa,
+                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
+  command.add_option("--seed", flags->options.seed, "Seed of the inputs")->capture_default_str();
+  command
+      .add_option("--json", flags->json,
+                  "Writes the certificate as JSON to a file, or to the output in place of the text")
+      ->expected(0, 1)
+      ->default_str("-");
+  command.add_option("--html", flags->html, "Writes the certificate as a page to a file");
+  command.footer("The exit code is 1 when a claim fails.");
+  action = [flags] { return conform(*flags); };
+}
+
+}  // namespace quern::cli

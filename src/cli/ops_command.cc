@@ -1,0 +1,54 @@
+// quern ops: the operations of this build and how backends serve them.
+#include <fmt/format.h>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "conformance/inventory.h"
+
+namespace quern::cli {
+namespace {
+
+struct OpsFlags {
+  std::vector<std::string> backends;
+  bool is_json = false;
+  bool is_markdown = false;
+};
+
+Result<void> ops(OpsFlags flags) {
+  if (flags.is_json && flags.is_markdown) {
+    return fail::invalid("'--json' and '--markdown' exclude each other.");
+  }
+  if (flags.backends.empty()) {
+    flags.backends = {"cpu"};
+    if (flags.is_markdown) flags.backends = {"reference", "cpu"};
+  }
+  const BackendRegistry registry = register_backends();
+  std::vector<const Backend*> backends;
+  for (const std::string& name : flags.backends) {
+    QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(name));
+    backends.push_back(backend);
+  }
+  const Inventory inventory = make_inventory(builtin_ops(), backends);
+  const std::string text = flags.is_json       ? inventory_json(inventory)
+                           : flags.is_markdown ? operations_document(inventory)
+                                               : inventory_table(inventory);
+  fmt::print("{}", text);
+  return {};
+}
+
+}  // namespace
+
+void set_up_ops(CLI::App& command, Action& action) {
+  auto flags = std::make_shared<OpsFlags>();
+  command
+      .add_option("--backend", flags->backends,
+                  "Backend to ask [cpu; with --markdown reference and cpu]; may be repeated")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_flag("--json", flags->is_json, "Everything about each operation, as JSON");
+  command.add_flag("--markdown", flags->is_markdown, "The reference of all operations");
+  action = [flags] { return ops(*flags); };
+}
+
+}  // namespace quern::cli
