@@ -227,30 +227,30 @@ Result<void> bench(BenchFlags flags) {
 
 }  // namespace
 
-void set_up_bench(CLI::App& command, Action& action) {
+void set_up_bench(OptionSet& command, Action& action) {
   auto flags = std::make_shared<BenchFlags>();
   flags->engine.add_to(command);
   command.add_option("--prefill", flags->prefill, "Tokens that are prefilled")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      .range(1, 1 << 20)
+      .show_default();
   command.add_option("--decode", flags->decode, "Tokens that each sequence decodes")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+      .range(1, 1 << 20)
+      .show_default();
   command.add_option("--prompt", flags->prompt, "Tokens of a sequence before it decodes")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
+      .range(0, 1 << 20)
+      .show_default();
   command.add_option("--batch", flags->batches, "Sequences that decode at once: 1,8,32")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+      .comma_separated()
+      .range(1, 1024)
+      .show_default();
   command.add_option("--depth", flags->depths, "Tokens of context before everything: 0,4096")
-      ->delimiter(',')
-      ->check(CLI::Range(0, 1 << 24))
-      ->capture_default_str();
+      .comma_separated()
+      .range(0, 1 << 24)
+      .show_default();
   command.add_flag("--full", flags->is_full, "Batches of 1 to 32 at depths of 0, 1024 and 4096");
   command.add_option("--repetitions", flags->repetitions, "Runs of each; medians are printed")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
+      .range(1, 1000)
+      .show_default();
   command.add_flag("--profile", flags->has_profile, "Time of each kind of work");
   command.add_option("--svg", flags->svg, "File for a picture: each kind of work under the roofs");
   command.add_flag("--json", flags->is_json, "Result as JSON");

@@ -52,25 +52,24 @@ Result<void> conform(ConformFlags flags) {
 
 }  // namespace
 
-void set_up_conform(CLI::App& command, Action& action) {
+void set_up_conform(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ConformFlags>();
   command.add_option("--backend", flags->backend, "Backend to check; see 'quern devices'")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--filter", flags->options.filter,
                      "Only operations whose id contains this text");
   command
       .add_option("--threads", flags->options.num_threads,
                   "Threads of the device under test; 1 and 3 are compared with it")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
+      .range(1, 4096)
+      .show_default();
   command.add_option("--isa", flags->options.isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
-  command.add_option("--seed", flags->options.seed, "Seed of the inputs")->capture_default_str();
+  command.add_option("--seed", flags->options.seed, "Seed of the inputs").show_default();
   command
       .add_option("--json", flags->json,
                   "Writes the certificate as JSON to a file, or to the output in place of the text")
-      ->expected(0, 1)
-      ->default_str("-");
+      .default_value("-");
   command.add_option("--html", flags->html, "Writes the certificate as a page to a file");
   command.footer("The exit code is 1 when a claim fails.");
   action = [flags] { return conform(*flags); };

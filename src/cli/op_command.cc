@@ -136,14 +136,14 @@ Result<void> run(const OpFlags& flags) {
   return write_results(*op, result, output_files);
 }
 
-Result<void> op_command(const OpFlags& flags, const CLI::App& command) {
+Result<void> op_command(const OpFlags& flags, const OptionSet& command) {
   if (!flags.is_help) {
     if (flags.id.empty()) {
       return fail::invalid("'quern op' needs the id of an operation; 'quern ops' lists them.");
     }
     return run(flags);
   }
-  fmt::print("{}", command.help());
+  fmt::print("{}", command.help_text());
   if (flags.id.empty()) return {};
   QUERN_ASSIGN_OR_RETURN(const OpDef* op, find_op(flags.id));
   fmt::print("\n{}", op_page(*op));
@@ -152,43 +152,33 @@ Result<void> op_command(const OpFlags& flags, const CLI::App& command) {
 
 }  // namespace
 
-void set_up_op(CLI::App& command, Action& action) {
+void set_up_op(OptionSet& command, Action& action) {
   auto flags = std::make_shared<OpFlags>();
-  command.set_help_flag();  // help depends on the operation
-  command.add_flag("-h,--help", flags->is_help,
-                   "Ports, attributes, rules and doc of the operation");
+  command.add_help_flag(flags->is_help, "Ports, attributes, rules and doc of the operation");
   command.add_option("ID", flags->id, "The operation; see 'quern ops'");
-  command.add_option("--attr", flags->attributes, "Attribute NAME=VALUE; repeatable")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
-  command
-      .add_option("--input", flags->inputs, "Input PORT=FILE (.npy or .safetensors); repeatable")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+  command.add_option("--attr", flags->attributes, "Attribute NAME=VALUE; repeatable").repeatable();
+  command.add_option("--input", flags->inputs, "Input PORT=FILE (.npy or .safetensors); repeatable")
+      .repeatable();
   command
       .add_option(
           "--output", flags->outputs,
           "Output PORT=FILE (.npy or .safetensors); repeatable. Without any, results are printed")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+      .repeatable();
   command.add_option("--device", flags->device, "Backend that runs it; see 'quern devices'")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option(
           "--dtype", flags->dtype,
           "Converts float inputs, and the result where it is free; default: as in the files")
-      ->check(CLI::IsMember({"f64", "f32", "f16", "bf16"}));
+      .one_of({"f64", "f32", "f16", "bf16"});
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      ->check(CLI::Range(0, 4096));
+      .range(0, 4096);
   command.add_option("--isa", flags->isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
   command.footer(
       "Example: quern op math.softmax --input x=logits.npy --output y=probabilities.npy\n"
       "         quern op activation.leaky_relu --attr alpha=0.1 --input x=x.npy --dtype f32");
-  action = [flags, &command] { return op_command(*flags, command); };
+  action = [flags, command] { return op_command(*flags, command); };
 }
 
 }  // namespace quern::cli

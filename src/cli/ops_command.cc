@@ -38,14 +38,12 @@ Result<void> ops(OpsFlags flags) {
 
 }  // namespace
 
-void set_up_ops(CLI::App& command, Action& action) {
+void set_up_ops(OptionSet& command, Action& action) {
   auto flags = std::make_shared<OpsFlags>();
   command
       .add_option("--backend", flags->backends,
                   "Backend to ask [cpu; with --markdown reference and cpu]; may be repeated")
-      ->expected(1)
-      ->take_all()
-      ->allow_extra_args(false);
+      .repeatable();
   command.add_flag("--json", flags->is_json, "Everything about each operation, as JSON");
   command.add_flag("--markdown", flags->is_markdown, "The reference of all operations");
   action = [flags] { return ops(*flags); };

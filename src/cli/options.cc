@@ -76,6 +76,10 @@ template <class T>
 struct ElementOf<std::optional<T>> {
   using Type = T;
 };
+template <class T>
+struct ElementOf<std::vector<T>> {
+  using Type = T;
+};
 
 }  // namespace
 
@@ -146,6 +150,16 @@ Option Option::repeatable() {
   return *this;
 }
 
+Option Option::comma_separated() {
+  option_->delimiter(',');
+  return *this;
+}
+
+Option Option::default_value(const std::string& value) {
+  option_->expected(0, 1)->default_str(value);
+  return *this;
+}
+
 Option Option::excludes(Option other) {
   option_->excludes(other.option_);
   return *this;
@@ -189,6 +203,8 @@ template Option OptionSet::add_option(const std::string&, std::optional<double>&
                                       const std::string&);
 template Option OptionSet::add_option(const std::string&, std::vector<std::string>&,
                                       const std::string&);
+template Option OptionSet::add_option(const std::string&, std::vector<int64_t>&,
+                                      const std::string&);
 
 Option OptionSet::add_flag(const std::string& name, bool& target, const std::string& help) {
   return Option(app_->add_flag(name, target, help));
@@ -198,6 +214,15 @@ OptionSet OptionSet::add_choice(const std::string& name, const std::string& help
   CLI::Option_group* group = app_->add_option_group(name, help);
   group->require_option(1);
   return OptionSet(group);
+}
+
+Option OptionSet::add_help_flag(bool& target, const std::string& help) {
+  app_->set_help_flag();
+  return add_flag("-h,--help", target, help);
+}
+
+std::string OptionSet::help_text() const {
+  return app_->help();
 }
 
 void OptionSet::footer(const std::string& text) {

@@ -41,6 +41,10 @@ class Option {
   Option size_with_unit();
   // Given again, it adds to its target, a list; each time with one value.
   Option repeatable();
+  // Several values with commas between them: "1,8,32"; the target is a list.
+  Option comma_separated();
+  // May stand without a value, which then means `value`.
+  Option default_value(const std::string& value);
   // Not together with `other`.
   Option excludes(Option other);
   // The heading of the help text under which it stands.
@@ -62,7 +66,7 @@ class OptionSet {
   // "--name" is an option, "NAME" a positional argument. `target` is
   // borrowed: it must live until the command has run; it keeps its value where the command line
   // does not have the option. T is std::string, int, int64_t, uint32_t, uint64_t, double, an
-  // optional of int64_t, uint64_t or double, or a vector of strings.
+  // optional of int64_t, uint64_t or double, or a vector of strings or int64_t.
   template <class T>
   Option add_option(const std::string& name, T& target, const std::string& help);
   // "--name" without a value sets `target`, borrowed as above.
@@ -71,6 +75,10 @@ class OptionSet {
   OptionSet add_choice(const std::string& name, const std::string& help);
   // Text below the options in the help: examples.
   void footer(const std::string& text);
+  // --help becomes an ordinary flag, for a command whose help depends on its other options; the
+  // command prints help_text() itself.
+  Option add_help_flag(bool& target, const std::string& help);
+  std::string help_text() const;
 
  private:
   CLI::App* app_;

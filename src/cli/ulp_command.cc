@@ -81,20 +81,20 @@ Result<void> ulp(const UlpFlags& flags) {
 
 }  // namespace
 
-void set_up_ulp(CLI::App& command, Action& action) {
+void set_up_ulp(OptionSet& command, Action& action) {
   auto flags = std::make_shared<UlpFlags>();
   flags->functions = {"exp", "log", "tanh", "sigmoid", "erf", "sin", "cos"};
   command.add_option("FUNCTION", flags->functions, "What to measure: " + known_functions())
-      ->capture_default_str();
+      .show_default();
   command.add_option("--device", flags->device, "Backend that runs them; see 'quern devices'")
-      ->capture_default_str();
+      .show_default();
   command
       .add_option("--stride", flags->stride,
                   "Takes every n-th bit pattern; 1: all 2^32, about a minute for each function")
-      ->check(CLI::Range(uint32_t{1}, uint32_t{1} << 24))
-      ->capture_default_str();
+      .range(1, 1 << 24)
+      .show_default();
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      ->check(CLI::Range(0, 4096));
+      .range(0, 4096);
   command.add_option("--isa", flags->isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
   command.footer("The exit code is 1 when an error is above 2 ulp.");
