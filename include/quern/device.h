@@ -19,6 +19,8 @@
 
 namespace quern {
 
+struct MemoryPlan;
+
 // What is promised about the bits of results (numerics of the architecture).
 enum class Numerics : uint8_t {
   kStrict,         // the same bits on every backend, thread count and batch size
@@ -51,6 +53,14 @@ struct Capabilities {
   int32_t max_vector_bits = 0;
 };
 
+// Rates that no kernel of a device can pass, measured, not declared; they move with the clock.
+struct DeviceRoof {
+  double bytes_per_second = 0;    // reads from its memory
+  double flops_per_second = 0;    // f32 additions and multiplications, in pairs
+  double int_ops_per_second = 0;  // additions and multiplications of int8 products
+  double step_seconds = 0;        // a node that does nothing
+};
+
 struct DeviceDescription {
   std::string name;         // "cpu", "cuda:0"
   std::string description;  // a line for a person
@@ -75,14 +85,59 @@ struct Support {
 };
 std::string_view support_name(Support::Kind kind);
 
+// Which nodes a backend runs as one. The fusion passes make nothing that is not listed here.
+struct FusionCaps {
+  std::vector<std::string_view> fused_ops;    // "fused.linear", ...: see src/ops/fused_*.cc
+  std::vector<std::string_view> program_ops;  // elementwise operations inside a fused node
+  int max_instructions = 0;                   // of its program
+  int max_operands = 0;                       // tensors that the program reads
+
+  bool has(std::string_view fused_op) const;
+};
+
+// Which passes run, by name (default_pipeline() lists them). Required ones always run.
+struct PassSelection {
+  std::vector<std::string> only;  // empty: all
+  std::vector<std::string> off;
+};
+
+// What a pass made of a graph, told right after it ran.
+struct PassTrace {
+  std::string_view pass;
+  const Graph& before;
+  const Graph& after;
+  double seconds = 0;
+};
+using PassObserver = std::function<void(const PassTrace&)>;
+
+// What runs a node and why, for people: `quern explain`.
+struct KernelChoice {
+  std::string kernel;  // "q4_1 weights x int16 activations, avx512-vnni"
+  std::string reason;  // a sentence
+};
+
 struct CompileOptions {
   Numerics numerics = Numerics::kStrict;
   // Values that must be readable after a run although they are not outputs.
   std::vector<std::string> readable = {};
+  PassSelection passes = {};
+  PassObserver observer = {};
+  // Patterns of node names ('*' stands for any text) and the devices they go to; the first that
+  // matches wins, other nodes go to the device that is compiled for.
+  std::vector<std::pair<std::string, std::string>> placement = {};
 };
 
 // Told (done, total) bytes or steps during long work.
 using Progress = std::function<void(int64_t done, int64_t total)>;
+
+// Seconds that nodes of one run took, in the order they ran; nodes are those of Artifact::graph().
+struct NodeTime {
+  NodeId node = -1;
+  double seconds = 0;
+};
+struct RunProfile {
+  std::vector<NodeTime> nodes;
+};
 
 struct RunArguments {
   // One for each graph input; equal symbols must have equal extents.
@@ -94,6 +149,7 @@ struct RunArguments {
   // and no byte in common with an input. The run fills and returns them; other results get memory
   // of their own.
   std::map<std::string, Tensor, std::less<>> outputs = {};
+  RunProfile* profile = nullptr;  // where given, filled with the times of this run's nodes
 };
 
 // Outputs in the graph's order, then the readable values in the order asked for.
@@ -139,13 +195,10 @@ class Executable {
 class Artifact {
  public:
   virtual ~Artifact() = default;
-};
-
-// Rates that no program can pass on a device, measured now; 0: not known.
-struct DeviceRoofs {
-  double bytes_per_second = 0;          // read from memory that no cache holds
-  double int8_products_per_second = 0;  // multiplications of integers, each with an addition
-  double f32_products_per_second = 0;   // the same of floats, as strict numerics rounds them
+  // The graph that runs, after all passes.
+  virtual const Graph& graph() const = 0;
+  // Where its values live, for backends that plan memory; null for others.
+  virtual const MemoryPlan* memory_plan() const { return nullptr; }
 };
 
 // The run-time half of a backend. One thread only.
@@ -156,14 +209,14 @@ class Device {
   virtual const Capabilities& capabilities() const = 0;
   virtual DeviceCapacity capacity() const = 0;
   virtual Result<Buffer> allocate(int64_t size_bytes) = 0;
+  // Measures the roof; takes less than a second. Nothing where the device cannot tell.
+  virtual std::optional<DeviceRoof> measure_roof() { return std::nullopt; }
   // Takes the weights of the graph's graph.weight nodes into the device's own layout. The source
   // is needed only during the call, unless its tensors are mapped and used in place.
   virtual Result<std::unique_ptr<Executable>> load(const Artifact& artifact,
                                                    const WeightSource* weights,
                                                    const Progress& progress) = 0;
   virtual Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) = 0;
-  // Takes a tenth of a second or less.
-  virtual DeviceRoofs probe_roofs() { return {}; }
 };
 
 // The code-generation half: needs no hardware. Thread-safe.
@@ -174,6 +227,11 @@ class Backend {
   // What a device of this architecture is assumed to do before it is probed.
   virtual Result<Capabilities> default_caps(std::string_view arch) const = 0;
   virtual Support supports(const OpDef& op) const = 0;
+  // What this backend runs as one node; by default nothing.
+  virtual FusionCaps fusions() const { return {}; }
+  // What will run a node of a compiled graph. By default it follows from supports().
+  virtual KernelChoice choose_kernel(const Graph& graph, const Node& node,
+                                     const Capabilities& capabilities) const;
   // A node that cannot run here, with the reason naming backend, operation, node and types.
   virtual Result<void> legal(const Graph& graph, const Node& node) const = 0;
   virtual Result<std::unique_ptr<Artifact>> compile(const Graph& graph,
@@ -198,7 +256,15 @@ class BackendRegistry {
 // All backends of this build; the one list of them.
 BackendRegistry register_backends();
 
-// Graph to executable: passes, legality of each node, code, weights.
+// Graph to code: passes, placement, precision and legality of each node, code. Needs no device;
+// `capabilities` are those of the one that will run it, or Backend::default_caps().
+// Errors name the pass or the node: an invalid graph, a float64 node without float64, an operation
+// that the backend does not have.
+Result<std::unique_ptr<Artifact>> compile_graph(const Graph& graph, const Backend& backend,
+                                                const Capabilities& capabilities,
+                                                const CompileOptions& options);
+
+// compile_graph(), then the weights onto the device.
 Result<std::unique_ptr<Executable>> compile_and_load(const Graph& graph, const Backend& backend,
                                                      Device& device, const WeightSource* weights,
                                                      const CompileOptions& options,

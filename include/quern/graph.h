@@ -120,6 +120,7 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
+  std::string device = {};  // where it runs; empty: the device that the graph is compiled for
 };
 
 // What one output port of a node yields. Immutable once its graph is made.

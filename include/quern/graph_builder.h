@@ -35,6 +35,17 @@ class GraphBuilder {
               std::string_view name = {});
   // All outputs of the node that add() appended last.
   std::span<const ValueId> last_outputs() const;
+  // Appends a node whose types are known to be right, for copies of verified nodes: the rules of
+  // the operation do not run again. Outputs as in add().
+  ValueId add_known(const Node& like, std::span<const ValueId> inputs,
+                    std::vector<TensorType> types);
+  // Places the node that add() appended last; a name of a device such as "cpu" or "cuda:0".
+  void set_device(std::string device);
+  // The same for all nodes from index `first` on.
+  void place_from(size_t first, const std::string& device);
+
+  // Gives a node and its values another name, which must be free.
+  void rename(NodeId node, std::string name);
 
   void push_scope(std::string_view prefix);
   void pop_scope();
@@ -44,6 +55,8 @@ class GraphBuilder {
   bool has_error() const { return error_.has_value(); }
   void set_error(Error error);
   const TensorType* type(ValueId value) const;
+  // What has been built so far; not verified, and without outputs until they are added.
+  const Graph& so_far() const { return graph_; }
 
   // The verified graph. The builder is empty afterwards.
   Result<Graph> finish();
@@ -52,6 +65,9 @@ class GraphBuilder {
   ValueId append(const OpDef& op, std::span<const ValueId> inputs, Attributes attributes,
                  std::string name, std::vector<TensorType> types);
   std::string full_name(std::string_view name, std::string_view op);
+  // "node" for the only output of an operation, else "node:port".
+  static std::string value_name(const OpDef& op, const std::string& node, size_t output);
+  void add_value_name(const std::string& name, ValueId value);
 
   Graph graph_;
   std::vector<std::string> scopes_;

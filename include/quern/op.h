@@ -117,6 +117,10 @@ struct OpDef {
   Expand expand = nullptr;     // present for composites: the expansion is the definition
   std::string alias_of = {};   // another id with the same meaning, or empty
   int in_place_input = -1;     // output 0 may take the storage of this input
+  // Element i of the only output depends on element i of each input alone, and its type is that of
+  // the first input; a shorter input repeats along the last axis.
+  bool is_elementwise = false;
+  bool is_commutative = false;  // f(a, b) and f(b, a) have equal bits where a and b have one type
 
   // Null where the operation knows no such attribute.
   const AttributeDef* find_attribute(std::string_view name) const;

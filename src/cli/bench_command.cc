@@ -36,7 +36,7 @@ struct BenchRow {
 };
 
 struct BenchReport {
-  DeviceRoofs roofs;
+  DeviceRoof roofs;
   std::vector<BenchRow> rows;
 };
 
@@ -54,7 +54,7 @@ std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
 // Repetitions go through all cases in turn, so that a slow minute of the machine meets all.
 Result<BenchReport> measure(Engine& engine, const BenchFlags& flags) {
   SpeedMeter meter(engine);
-  BenchReport report{.roofs = engine.device().probe_roofs(), .rows = {}};
+  BenchReport report{.roofs = engine.device().measure_roof().value_or(DeviceRoof{}), .rows = {}};
   for (const SpeedCase& c : cases_of(flags)) {
     std::vector<double> rates, roofs;
     QUERN_TRY(meter.measure(c, false));  // warm-up
@@ -74,9 +74,9 @@ double products_per_second(const Engine& engine, const BenchRow& row) {
   const int planes = engine.model().activations == Activations::kInt16 ? 2 : 1;
   return row.tokens_per_second * products_per_token(engine) * planes;
 }
-double products_roof(const Engine& engine, const DeviceRoofs& roofs) {
-  return engine.model().activations == Activations::kF32 ? roofs.f32_products_per_second
-                                                         : roofs.int8_products_per_second;
+double products_roof(const Engine& engine, const DeviceRoof& roofs) {
+  return engine.model().activations == Activations::kF32 ? roofs.flops_per_second / 2
+                                                         : roofs.int_ops_per_second / 2;
 }
 // Bytes of weights a second; a batch reads them once.
 double bytes_per_second(const Engine& engine, const BenchRow& row) {
@@ -87,7 +87,7 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
-void print_row(const Engine& engine, const DeviceRoofs& roofs, const BenchRow& row) {
+void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& row) {
   const SpeedCase& c = row.speed_case;
   if (c.kind == SpeedCase::Kind::kPrefill) {
     const double rate = products_per_second(engine, row);
@@ -105,7 +105,7 @@ void print_row(const Engine& engine, const DeviceRoofs& roofs, const BenchRow& r
              100 * share(rate, row.read_roof), 1e-9 * row.read_roof);
 }
 
-nlohmann::json json_row(const Engine& engine, const DeviceRoofs& roofs, const BenchRow& row) {
+nlohmann::json json_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& row) {
   const SpeedCase& c = row.speed_case;
   const bool is_prefill = c.kind == SpeedCase::Kind::kPrefill;
   nlohmann::json json = {{"kind", is_prefill ? "prefill" : "decode"},
@@ -135,17 +135,16 @@ void print_report(const Engine& engine, const BenchFlags& flags, const BenchRepo
     for (const BenchRow& row : report.rows) print_row(engine, report.roofs, row);
     return;
   }
-  nlohmann::json json = {
-      {"model", flags.engine.model},
-      {"arch", capabilities.arch},
-      {"threads", capabilities.num_threads},
-      {"numerics", flags.engine.numerics},
-      {"activations", activations_name(engine.model().activations)},
-      {"weight_bytes", engine.executable().weight_bytes()},
-      {"int8_roof_operations_per_second", 2 * report.roofs.int8_products_per_second},
-      {"f32_roof_operations_per_second", 2 * report.roofs.f32_products_per_second},
-      {"read_roof_bytes_per_second", report.roofs.bytes_per_second},
-      {"results", nlohmann::json::array()}};
+  nlohmann::json json = {{"model", flags.engine.model},
+                         {"arch", capabilities.arch},
+                         {"threads", capabilities.num_threads},
+                         {"numerics", flags.engine.numerics},
+                         {"activations", activations_name(engine.model().activations)},
+                         {"weight_bytes", engine.executable().weight_bytes()},
+                         {"int8_roof_operations_per_second", report.roofs.int_ops_per_second},
+                         {"f32_roof_operations_per_second", report.roofs.flops_per_second},
+                         {"read_roof_bytes_per_second", report.roofs.bytes_per_second},
+                         {"results", nlohmann::json::array()}};
   for (const BenchRow& row : report.rows) {
     json["results"].push_back(json_row(engine, report.roofs, row));
   }
@@ -189,7 +188,7 @@ void print_profile(std::span<const ProfileEntry> entries) {
   }
 }
 
-Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const DeviceRoofs& roofs,
+Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const DeviceRoof& roofs,
                        std::span<const ProfileEntry> entries) {
   // Work below this share of the time is noise in the picture.
   constexpr double kLeastShare = 0.002;

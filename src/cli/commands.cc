@@ -16,6 +16,8 @@ constexpr std::array kCommands = {
     Command{"detokenize", "Token ids to text", set_up_detokenize},
     Command{"inspect", "Show metadata and tensors of a model file", set_up_inspect},
     Command{"graph", "Print the graph of a model or manifest", set_up_graph},
+    Command{"compile", "Show what each pass makes of a graph, and its memory plan", set_up_compile},
+    Command{"explain", "Show where a model runs, why, and what it costs", set_up_explain},
     Command{"exec", "Run a graph written in YAML", set_up_exec},
     Command{"verify", "Compare a model on two devices, node by node", set_up_verify},
     Command{"check", "Run a receipt again and compare the bits", set_up_check},

@@ -16,6 +16,8 @@ void set_up_detokenize(OptionSet& command, Action& action);
 void set_up_inspect(OptionSet& command, Action& action);
 void set_up_perplexity(OptionSet& command, Action& action);
 void set_up_bench(OptionSet& command, Action& action);
+void set_up_compile(OptionSet& command, Action& action);
+void set_up_explain(OptionSet& command, Action& action);
 void set_up_devices(OptionSet& command, Action& action);
 void set_up_conform(OptionSet& command, Action& action);
 void set_up_ulp(OptionSet& command, Action& action);

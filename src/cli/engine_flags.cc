@@ -31,6 +31,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable").repeatable();
   command.add_flag("!--no-parity-gate", has_parity_gate,
                    "Serve the model without comparing one token with the reference first");
+  passes.add_to(command);
   add_context_options(command, has_context_option);
 }
 
@@ -117,7 +118,7 @@ Result<ModelFiles> EngineFlags::open_files() const {
   return open_model_files(model, model_options(), overrides(), files);
 }
 
-Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
+Result<EngineOptions> EngineFlags::options() const {
   EngineOptions options;
   options.device = device;
   options.device_options.num_threads = threads;
@@ -127,9 +128,15 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   options.model = model_options();
   options.context_length = context;
   options.overrides = overrides();
+  QUERN_TRY(passes.apply(options.compile));
   QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());
   options.has_parity_gate = has_parity_gate;
   options.cache_folder = read_environment().cache_folder;
+  return options;
+}
+
+Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
+  QUERN_ASSIGN_OR_RETURN(EngineOptions options, this->options());
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   auto engine = Engine::open(model, options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/options.h"
+#include "cli/pass_flags.h"
 #include "generate/engine.h"
 
 namespace quern::cli {
@@ -30,11 +31,14 @@ struct EngineFlags {
   std::string rope_scaling;
   std::optional<int64_t> rope_original_context;
   bool has_parity_gate = true;
+  PassFlags passes;
 
   // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their
   // own, the options of the context.
   // A command whose --context means something else leaves it out.
   void add_to(OptionSet& command, bool has_context_option = true);
+  // The options of open().
+  Result<EngineOptions> options() const;
   // Loads the model with a progress bar on stderr where that is a terminal and not `is_quiet`.
   // Errors: of --lora and of Engine::open().
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;

@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/pass_flags.h"
 #include "cli/tensor_files.h"
 #include "formats/manifest/manifest.h"
 #include "formats/safetensors.h"
@@ -28,6 +29,7 @@ struct ExecFlags {
   std::string isa;
   std::string numerics = "strict";
   uint32_t stream = 0;
+  PassFlags passes;
   bool is_quiet = false;
 };
 
@@ -108,6 +110,7 @@ Result<void> exec(const ExecFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto device, backend->open({flags.threads, flags.isa}));
   CompileOptions compile;
   compile.numerics = *find_numerics(flags.numerics);
+  QUERN_TRY(flags.passes.apply(compile));
   QUERN_ASSIGN_OR_RETURN(const auto executable, compile_and_load(manifest.graph, *backend, *device,
                                                                  weights.get(), compile));
   QUERN_ASSIGN_OR_RETURN(RunArguments arguments, read_inputs(flags, manifest.graph));
@@ -132,6 +135,7 @@ void add_list(OptionSet& command, const char* name, std::vector<std::string>& li
 void set_up_exec(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExecFlags>();
   command.add_option("MANIFEST", flags->manifest, "Graph in YAML; see docs/manifest.md").required();
+  flags->passes.add_to(command);
   add_list(command, "--input", flags->inputs,
            "NAME=FILE: an input from .npy, or from the tensor NAME of .safetensors; repeatable");
   command.add_option("--inputs", flags->inputs_file, "Inputs by name from one .safetensors file");

@@ -210,6 +210,10 @@ Option OptionSet::add_flag(const std::string& name, bool& target, const std::str
   return Option(app_->add_flag(name, target, help));
 }
 
+void OptionSet::describe(const std::string& name, const std::string& help) {
+  app_->get_option(name)->description(help);
+}
+
 OptionSet OptionSet::add_choice(const std::string& name, const std::string& help) {
   CLI::Option_group* group = app_->add_option_group(name, help);
   group->require_option(1);

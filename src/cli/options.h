@@ -71,6 +71,8 @@ class OptionSet {
   Option add_option(const std::string& name, T& target, const std::string& help);
   // "--name" without a value sets `target`, borrowed as above.
   Option add_flag(const std::string& name, bool& target, const std::string& help);
+  // Another help text for an option that is there.
+  void describe(const std::string& name, const std::string& help);
   // Options of which exactly one must be given.
   OptionSet add_choice(const std::string& name, const std::string& help);
   // Text below the options in the help: examples.

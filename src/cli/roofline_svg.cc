@@ -64,7 +64,7 @@ struct Bounds {
 
 class Picture {
  public:
-  Picture(std::string_view title, const DeviceRoofs& roofs, std::span<const RooflinePoint> points)
+  Picture(std::string_view title, const DeviceRoof& roofs, std::span<const RooflinePoint> points)
       : roofs_(roofs), points_(points) {
     set_axes();
     const double height = kListTop + kLineHeight * static_cast<double>(points.size()) + 20;
@@ -98,8 +98,8 @@ class Picture {
   }
 
   // A product with its addition counts as two operations.
-  double int8_roof() const { return 2 * roofs_.int8_products_per_second; }
-  double f32_roof() const { return 2 * roofs_.f32_products_per_second; }
+  double int8_roof() const { return roofs_.int_ops_per_second; }
+  double f32_roof() const { return roofs_.flops_per_second; }
 
   void set_axes() {
     Bounds x, y;
@@ -196,7 +196,7 @@ class Picture {
     }
   }
 
-  const DeviceRoofs& roofs_;
+  const DeviceRoof& roofs_;
   std::span<const RooflinePoint> points_;
   Axis x_;
   Axis y_;
@@ -206,7 +206,7 @@ class Picture {
 
 }  // namespace
 
-std::string roofline_svg(std::string_view title, const DeviceRoofs& roofs,
+std::string roofline_svg(std::string_view title, const DeviceRoof& roofs,
                          std::span<const RooflinePoint> points) {
   return Picture(title, roofs, points).draw();
 }

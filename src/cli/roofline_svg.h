@@ -20,7 +20,7 @@ struct RooflinePoint {
 
 // An SVG document: both axes logarithmic, one sloping roof for memory, level ones for integer and
 // float products, the points with numbers, and a list of what the numbers mean.
-std::string roofline_svg(std::string_view title, const DeviceRoofs& roofs,
+std::string roofline_svg(std::string_view title, const DeviceRoof& roofs,
                          std::span<const RooflinePoint> points);
 
 }  // namespace quern::cli

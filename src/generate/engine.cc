@@ -151,6 +151,7 @@ Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
     }
     QUERN_ASSIGN_OR_RETURN(arguments.inputs["long_context"], i32_tensor(is_long));
   }
+  arguments.profile = profile_;
   QUERN_ASSIGN_OR_RETURN(const RunResult result, executable_->run(arguments));
   for (const Feed& feed : feeds) {
     QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));

@@ -69,6 +69,8 @@ class Engine {
   Executable& executable() { return *executable_; }
   KvStore& kv() { return *kv_; }
   int64_t context_length() const { return context_length_; }
+  // Until it is called with null, runs of tokens add the times of their nodes to `profile`.
+  void profile_into(RunProfile* profile) { profile_ = profile; }
   // Raises the limit to `length` tokens. What lies beyond the trained length computes as defined,
   // but models write worse there.
   void allow_context(int64_t length);
@@ -122,6 +124,7 @@ class Engine {
   std::unique_ptr<KvStore> kv_;
   LongContext long_context_;
   int64_t context_length_ = 0;
+  RunProfile* profile_ = nullptr;  // not owned
 };
 
 }  // namespace quern

@@ -26,6 +26,14 @@ std::span<const ValueId> GraphBuilder::last_outputs() const {
   return last_outputs_;
 }
 
+void GraphBuilder::set_device(std::string device) {
+  if (!error_ && !graph_.nodes_.empty()) graph_.nodes_.back().device = std::move(device);
+}
+
+void GraphBuilder::place_from(size_t first, const std::string& device) {
+  for (size_t i = first; i < graph_.nodes_.size(); ++i) graph_.nodes_[i].device = device;
+}
+
 void GraphBuilder::push_scope(std::string_view prefix) {
   scopes_.emplace_back(prefix);
 }
@@ -113,21 +121,48 @@ ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> input
   return kNoValue;
 }
 
+ValueId GraphBuilder::add_known(const Node& like, std::span<const ValueId> inputs,
+                                std::vector<TensorType> types) {
+  last_outputs_.clear();
+  if (error_) return kNoValue;
+  const ValueId value = append(*like.op, inputs, like.attributes, like.name, std::move(types));
+  set_device(like.device);
+  return value;
+}
+
+void GraphBuilder::rename(NodeId id, std::string name) {
+  if (error_) return;
+  Node& node = graph_.nodes_[static_cast<size_t>(id)];
+  for (const ValueId output : node.outputs) {
+    Value& value = graph_.values_[static_cast<size_t>(output)];
+    graph_.value_names_.erase(value.name);
+    value.name = value_name(*node.op, name, static_cast<size_t>(value.output));
+    add_value_name(value.name, output);
+  }
+  node.name = std::move(name);
+}
+
+std::string GraphBuilder::value_name(const OpDef& op, const std::string& node, size_t output) {
+  return op.outputs.size() == 1 ? node : node + ":" + op.outputs[output].name;
+}
+
+void GraphBuilder::add_value_name(const std::string& name, ValueId value) {
+  if (graph_.value_names_.emplace(name, value).second) return;
+  set_error(Error{ErrorCode::kInvalidArgument, fmt::format("The name '{}' is used twice.", name)});
+}
+
 ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
                              Attributes attributes, std::string name,
                              std::vector<TensorType> types) {
-  Node node{&op, name, {inputs.begin(), inputs.end()}, {}, std::move(attributes)};
+  Node node{&op, name, {inputs.begin(), inputs.end()}, {}, std::move(attributes), {}};
   // Absent inputs at the end say nothing: nodes that mean the same look the same.
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
   for (size_t i = 0; i < types.size(); ++i) {
     const auto id = static_cast<ValueId>(graph_.values_.size());
-    std::string value_name = types.size() == 1 ? name : name + ":" + op.outputs[i].name;
-    if (!graph_.value_names_.emplace(value_name, id).second) {
-      set_error(Error{ErrorCode::kInvalidArgument,
-                      fmt::format("The name '{}' is used twice.", value_name)});
-    }
+    std::string full = value_name(op, name, i);
+    add_value_name(full, id);
     graph_.values_.push_back({std::move(types[i]), static_cast<NodeId>(graph_.nodes_.size()),
-                              static_cast<int>(i), std::move(value_name)});
+                              static_cast<int>(i), std::move(full)});
     node.outputs.push_back(id);
   }
   last_outputs_ = node.outputs;

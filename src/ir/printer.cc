@@ -1,5 +1,6 @@
 // The text form of graphs. One line a node:
-//   %name = op.id(%a, %b, _) {attribute = value} : f32[T, 64]
+//   %name = op.id(%a, %b, _) {attribute = value} @device : f32[T, 64]
+// where attributes with their default values and an unplaced node's device are left out.
 #include <algorithm>
 
 #include "base/fail.h"
@@ -35,6 +36,7 @@ std::string node_text(const Graph& graph, const Node& node) {
     line += value_text(graph, node.inputs[i]);
   }
   line += ")" + attributes_text(node.op, node.attributes);
+  if (!node.device.empty()) line += " @" + node.device;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     line += (i == 0 ? " : " : ", ") + graph.value(node.outputs[i]).type.to_string();
   }

@@ -22,6 +22,7 @@ void hash_node(Hasher& hasher, const Graph& graph, const Node& node) {
   hasher.number(node.inputs.size());
   for (const ValueId input : node.inputs) hasher.number(static_cast<uint64_t>(input));
   hash_attributes(hasher, node.attributes);
+  if (!node.device.empty()) hasher.text("@" + node.device);
   for (const ValueId output : node.outputs) hasher.text(graph.value(output).type.to_string());
 }
 

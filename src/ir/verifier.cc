@@ -49,6 +49,14 @@ Result<void> verify_types(const Graph& graph, const Node& node) {
   return {};
 }
 
+// Random operations count with 32 bits (numerics: Philox).
+Result<void> verify_node_id(const Node& node) {
+  const AttributeValue* value = node.attributes.find("node_id");
+  const auto* id = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+  if (id == nullptr || (*id >= -1 && *id <= int64_t{UINT32_MAX})) return {};
+  return fail::invalid("Attribute 'node_id' is {}; it must be -1 or a number of 32 bits.", *id);
+}
+
 // All rules of one node; the caller adds its name.
 Result<void> verify_node(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -66,6 +74,7 @@ Result<void> verify_node(const Graph& graph, NodeId id) {
       return fail::invalid("State '{}' is not declared in the graph.", state);
     }
   }
+  QUERN_TRY(verify_node_id(node));
   return verify_types(graph, node);
 }
 

@@ -141,7 +141,8 @@ OpDef parametric_op(std::string id, std::string doc, std::vector<AttributeDef> a
           .attributes = std::move(attributes),
           .infer = infer,
           .reference = float_kernel<UnaryKernel<Formula>>,
-          .in_place_input = 0};
+          .in_place_input = 0,
+          .is_elementwise = true};
 }
 
 void register_functions(OpRegistry& registry) {

@@ -70,7 +70,8 @@ OpDef unary_float_op(std::string id, std::string doc, Formula,
           .attributes = std::move(attributes),
           .infer = infer_same_floats,
           .reference = float_kernel<UnaryKernel<Formula>>,
-          .in_place_input = 0};
+          .in_place_input = 0,
+          .is_elementwise = true};
 }
 
 // The same operation under another id; `inputs` renames the ports.

@@ -130,7 +130,8 @@ OpDef binary_op(std::string id, std::string doc, Formula) {
           .outputs = {op_parts::port("z")},
           .infer = infer_same_numbers,
           .reference = number_kernel<BinaryNumberKernel<Formula>>,
-          .in_place_input = 0};
+          .in_place_input = 0,
+          .is_elementwise = true};
 }
 
 template <class Formula>
@@ -146,7 +147,8 @@ OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y
           .outputs = {op_parts::port(std::move(output))},
           .infer = infer_same_numbers,
           .reference = number_kernel<UnaryNumberKernel<Formula>>,
-          .in_place_input = 0};
+          .in_place_input = 0,
+          .is_elementwise = true};
 }
 
 // axpy, scale, inv_sqrt_dim_scale -----------------------------------------------------------
@@ -218,21 +220,27 @@ void register_binary(OpRegistry& registry) {
       "Floats or integers of one dtype; equal shapes, or the second "
       "a vector for the last axis; the result has the type of the "
       "first.";
+  add.is_commutative = true;
   registry.add(alias_of(add, "Add", {"a", "b"}));
   registry.add(std::move(add));
   OpDef mul = binary_op("math.mul", "x * y for equal shapes. Integers wrap.", Mul{});
   mul.inputs = {op_parts::port("x"), op_parts::port("y")};
+  mul.is_commutative = true;
   registry.add(alias_of(mul, "Mul", {"a", "b"}));
   registry.add(std::move(mul));
   registry.add(binary_op("elementwise.sub", "a - b for equal shapes. Integers wrap.", Sub{}));
-  registry.add(op_parts::with_notes(
+  OpDef max = op_parts::with_notes(
       binary_op("elementwise.max",
                 "The larger of a and b. NaN in either gives NaN; +0 is above -0.", Max{}),
-      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0));
-  registry.add(op_parts::with_notes(
+      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0);
+  max.is_commutative = true;
+  registry.add(std::move(max));
+  OpDef min = op_parts::with_notes(
       binary_op("elementwise.min",
                 "The smaller of a and b. NaN in either gives NaN; -0 is below +0.", Min{}),
-      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0));
+      kBinaryNumbers, "NaN gives NaN; zeros compare by sign. No elements give none.", 0);
+  min.is_commutative = true;
+  registry.add(std::move(min));
   registry.add({.id = "elementwise.div",
                 .doc = "a / b for equal shapes of floats, correctly rounded.",
                 .shape_rule = "Floats of one dtype and shape; the result has both.",
@@ -243,7 +251,8 @@ void register_binary(OpRegistry& registry) {
                 .outputs = {op_parts::port("z")},
                 .infer = infer_same_floats,
                 .reference = float_kernel<BinaryKernel<Div>>,
-                .in_place_input = 0});
+                .in_place_input = 0,
+                .is_elementwise = true});
   registry.add({.id = "elementwise.axpy",
                 .doc = "z = y + alpha * x; the product is rounded, also for alpha = 0.",
                 .shape_rule = "x, y, z: floats of one dtype and shape.",
@@ -255,7 +264,8 @@ void register_binary(OpRegistry& registry) {
                 .attributes = {op_parts::number("alpha", op_parts::kRequired, "Factor of x.")},
                 .infer = infer_same_floats,
                 .reference = float_kernel<AxpyKernel>,
-                .in_place_input = 1});
+                .in_place_input = 1,
+                .is_elementwise = true});
   registry.add({.id = "math.outer",
                 .doc = "W[i, j] = a[i] * b[j].",
                 .shape_rule = "a [M], b [N], W [M, N] of one float dtype.",

@@ -65,7 +65,8 @@ OpDef tensors_op(const std::string& id, const std::string& formula, Formula, boo
           .outputs = {op_parts::port("y")},
           .infer = infer_same_floats,
           .reference = float_kernel<BinaryKernel<Formula>>,
-          .in_place_input = 0};
+          .in_place_input = 0,
+          .is_elementwise = true};
 }
 
 }  // namespace

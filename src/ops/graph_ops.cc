@@ -1,4 +1,5 @@
 // Operations that bind the values a graph starts from: inputs, weights, constants.
+#include <cstring>
 #include <vector>
 
 #include "base/fail.h"
@@ -6,6 +7,7 @@
 #include "ops/float_rows.h"
 #include "ops/op_parts.h"
 #include "ops/register_ops.h"
+#include "quern/tensor.h"
 #include "tensor/convert.h"
 
 namespace quern {
@@ -37,6 +39,17 @@ Result<void> run_constant(const KernelContext& context) {
   return store_numbers(c, context.attributes.numbers("values"));
 }
 
+Result<std::vector<TensorType>> infer_copy(const InferContext& context) {
+  return std::vector<TensorType>{*context.inputs[0]};
+}
+
+Result<void> run_copy(const KernelContext& context) {
+  const TensorView& y = context.outputs[0];
+  QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(y.dtype, y.shape));
+  if (size > 0) std::memcpy(y.data, context.inputs[0].data, static_cast<size_t>(size));
+  return {};
+}
+
 }  // namespace
 
 void register_graph_ops(OpRegistry& registry) {
@@ -60,6 +73,15 @@ void register_graph_ops(OpRegistry& registry) {
                 .attributes = {text("weight", kRequired, "Name in the weight source."),
                                text("type", kRequired, "Tensor type, e.g. q4_K[576, 256].")},
                 .infer = infer_declared});
+  registry.add({.id = "graph.copy",
+                .doc = "The same values in the memory of another device. Nothing moves between "
+                       "devices but by this operation.",
+                .inputs = {port("x")},
+                .outputs = {port("y")},
+                .attributes = {text("from", kRequired, "Device that holds x."),
+                               text("to", kRequired, "Device that holds y.")},
+                .infer = infer_copy,
+                .reference = run_copy});
   registry.add({.id = "graph.constant",
                 .doc = "A small constant. Values are f64 and round once to the dtype: floats to "
                        "nearest even, integers as quantising does (ties to even, clamped, NaN 0).",

@@ -98,7 +98,7 @@ void register_hawkes_simulate_ops(OpRegistry& registry) {
        .outputs = {port("events")},
        .attributes = {integer("max_steps", kRequired, "Most events of a process."),
                       number("horizon", std::numeric_limits<double>::infinity(), "End of time."),
-                      seed_attribute()},
+                      seed_attribute(), node_id_attribute()},
        .effect = Effect::kRandom,
        .infer = infer_simulate,
        .reference = run_simulate});

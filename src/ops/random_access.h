@@ -7,11 +7,18 @@
 
 namespace quern {
 
+// The attribute `node_id` where it is given, else the node's index in its graph. Compilation fixes
+// the attribute before it changes a graph, so that no pass can change random numbers.
+inline uint32_t random_node_id(const KernelContext& context) {
+  const int64_t fixed = context.attributes.integer("node_id");
+  return fixed < 0 ? context.node_id : static_cast<uint32_t>(fixed);
+}
+
 // Philox keyed by the attribute `seed`, with the stream and node id of the context.
 inline RandomWords random_words(const KernelContext& context) {
   return {.seed = static_cast<uint64_t>(context.attributes.integer("seed")),
           .stream = context.stream,
-          .node_id = context.node_id};
+          .node_id = random_node_id(context)};
 }
 
 // Element i of a standard normal sequence, in f32; elements 2j and 2j + 1 share their words.
@@ -19,6 +26,10 @@ float normal_f32(const RandomWords& random, uint64_t i);
 
 inline AttributeDef seed_attribute() {
   return op_parts::integer("seed", 0, "Key of the generator, 64 bits.");
+}
+inline AttributeDef node_id_attribute() {
+  return op_parts::integer("node_id", -1,
+                           "Node id of the counter, 32 bits; -1: the node's index in its graph.");
 }
 
 }  // namespace quern

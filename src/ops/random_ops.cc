@@ -180,6 +180,7 @@ OpDef random_op(std::string id, std::string doc, std::vector<AttributeDef> attri
                 OpDef::Infer infer, OpDef::Kernel kernel) {
   attributes.push_back(integers("shape", std::vector<int64_t>{}, "Extents of the output."));
   attributes.push_back(seed_attribute());
+  attributes.push_back(node_id_attribute());
   return {.id = std::move(id),
           .doc = std::move(doc) +
                  " Philox 4x32-10 keyed by 'seed', with the run's stream and the node's index; "
@@ -221,7 +222,8 @@ void register_random_ops(OpRegistry& registry) {
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {number("p", 0.1, "Share of elements to drop, 0 to 1."),
-                               flag("training", true, "False: y = x."), seed_attribute()},
+                               flag("training", true, "False: y = x."), seed_attribute(),
+                               node_id_attribute()},
                 .effect = Effect::kRandom,
                 .infer = infer_dropout,
                 .reference = float_kernel<DropoutKernel>});
@@ -239,6 +241,7 @@ void register_random_ops(OpRegistry& registry) {
        .attributes = {number("lower", 0.125, "Lowest slope."),
                       number("upper", 1.0 / 3.0, "Highest slope, not below lower."),
                       flag("training", false, "Draw a slope for each element."), seed_attribute(),
+                      node_id_attribute(),
                       text("generator", "philox", "Where slopes come from.", {"philox", "lcg"})},
        .effect = Effect::kRandom,
        .infer = infer_rrelu,

@@ -24,6 +24,7 @@
   F(expert_ops) \
   F(fft_ops) \
   F(function_ops) \
+  F(fused_node_ops) \
   F(fused_ops) \
   F(gated_ops) \
   F(graph_ops) \

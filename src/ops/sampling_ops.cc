@@ -182,7 +182,8 @@ OpDef sample_op(std::string id, std::string doc, AttributeDef limit, OpDef::Infe
       .f32_bound = 8,
       .inputs = {port("logits")},
       .outputs = {port("token"), port("kept_ids"), port("kept_probs")},
-      .attributes = {std::move(limit), number("temperature", 1.0, "0 or more."), seed_attribute()},
+      .attributes = {std::move(limit), number("temperature", 1.0, "0 or more."), seed_attribute(),
+                     node_id_attribute()},
       .effect = Effect::kRandom,
       .infer = infer,
       .reference = kernel};

@@ -1,6 +1,8 @@
 // Value numbering by an exact key.
 #include "passes/eliminate_common_subexpressions.h"
 
+#include <fmt/ranges.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,39 +14,43 @@
 namespace quern {
 namespace {
 
-// Everything that a pure node's results depend on.
-std::string node_key(const Node& node, std::span<const ValueId> inputs) {
-  std::string key = fmt::format("{}@{}({})", node.op->id, node.op->version, fmt::join(inputs, ","));
+// Operands of a commutative operation in ascending order, where order does not matter: a shorter
+// second operand (a bias) is not the same as a shorter first one.
+void order_operands(const Graph& graph, const Node& node, std::vector<ValueId>& inputs) {
+  if (!node.op->is_commutative || inputs.size() != 2) return;
+  if (!(graph.value(inputs[0]).type == graph.value(inputs[1]).type)) return;
+  std::ranges::sort(inputs);
+}
+
+// Everything that a pure node's results depend on. Aliases of one operation are the same.
+std::string node_key(const Graph& graph, const Node& node, std::vector<ValueId> inputs) {
+  order_operands(graph, node, inputs);
+  const std::string& id = node.op->alias_of.empty() ? node.op->id : node.op->alias_of;
+  std::string key =
+      fmt::format("{}@{}@{}({})", id, node.op->version, node.device, fmt::join(inputs, ","));
   for (const auto& [name, value] : node.attributes) {
     key += fmt::format(";{}={}", name, attribute_to_string(value));
   }
   return key;
 }
 
-bool is_readable(const Graph& graph, const Node& node, const PassOptions& options) {
-  return std::ranges::any_of(node.outputs, [&](ValueId output) {
-    return std::ranges::find(options.readable, graph.value(output).name) != options.readable.end();
-  });
-}
-
 }  // namespace
 
 Result<Graph> eliminate_common_subexpressions(const Graph& graph, const PassOptions& options) {
   GraphCopier copier(graph);
-  std::map<std::string, const Node*> known;
+  std::map<std::string, const Node*, std::less<>> known;
   for (const Node& node : graph.nodes()) {
     const bool is_candidate = node.op->effect == Effect::kPure && node.op->id != "Input";
     const Node* same = nullptr;
     if (is_candidate) {
-      const auto [it, is_new] = known.emplace(node_key(node, copier.mapped_inputs(node)), &node);
+      const auto [it, is_new] =
+          known.emplace(node_key(copier.graph(), node, copier.mapped_inputs(node)), &node);
       if (!is_new) same = it->second;
     }
-    if (same == nullptr || is_readable(graph, node, options)) {
+    if (same == nullptr || options.is_readable(graph, node)) {
       copier.copy(node);
-      continue;
-    }
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      copier.replace(node.outputs[i], copier.mapped(same->outputs[i]));
+    } else {
+      copier.merge(node, *same);
     }
   }
   return copier.finish();

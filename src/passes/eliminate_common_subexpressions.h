@@ -5,8 +5,10 @@
 
 namespace quern {
 
-// Two pure nodes are the same if operation, version, attributes and inputs are. The first stays.
-// A node whose value is readable by name stays too.
+// Two pure nodes are the same if operation (an alias is the operation it stands for), version,
+// device, attributes and inputs are; the operands of a commutative operation in any order. The
+// first stays. Random, stateful and external nodes never merge, nor does a node whose value is
+// readable by name. So projections of one input share its quantisation.
 Result<Graph> eliminate_common_subexpressions(const Graph& graph, const PassOptions& options);
 
 }  // namespace quern

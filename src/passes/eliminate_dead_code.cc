@@ -32,7 +32,11 @@ Result<Graph> eliminate_dead_code(const Graph& graph, const PassOptions& options
   }
   GraphCopier copier(graph);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    if (is_kept[i]) copier.copy(graph.nodes()[i]);
+    if (is_kept[i]) {
+      copier.copy(graph.nodes()[i]);
+    } else {
+      copier.drop(graph.nodes()[i]);
+    }
   }
   return copier.finish();
 }

@@ -1,34 +1,141 @@
 // Node-by-node copying.
 #include "passes/graph_copier.h"
 
+#include <fmt/format.h>
+
+#include "base/fail.h"
+
 namespace quern {
 
-GraphCopier::GraphCopier(const Graph& source)
-    : source_(source), builder_(source.registry()), map_(source.values().size(), kNoValue) {
-  for (const StateDecl& state : source.states()) builder_.state(state);
+GraphCopier::GraphCopier(const Graph& source) : source_(source), builder_(source.registry()) {}
+
+// Begins the new graph with what was copied so far.
+void GraphCopier::start() {
+  if (has_changed_) return;
+  has_changed_ = true;
+  map_.assign(source_.values().size(), kNoValue);
+  for (const StateDecl& state : source_.states()) builder_.state(state);
+  for (size_t i = 0; i < num_visited_; ++i) append(source_.nodes()[i]);
 }
 
 ValueId GraphCopier::mapped(ValueId source) const {
-  return source == kNoValue ? kNoValue : map_[static_cast<size_t>(source)];
+  if (source == kNoValue || !has_changed_) return source;
+  return map_[static_cast<size_t>(source)];
 }
 
 std::vector<ValueId> GraphCopier::mapped_inputs(const Node& node) const {
   std::vector<ValueId> inputs;
+  inputs.reserve(node.inputs.size());
   for (const ValueId input : node.inputs) inputs.push_back(mapped(input));
   return inputs;
 }
 
-void GraphCopier::copy(const Node& node) {
-  builder_.add(node.op->id, mapped_inputs(node), node.attributes, node.name);
+// The rules run again only where an input has another type than in the source.
+void GraphCopier::append(const Node& node) {
+  const std::vector<ValueId> inputs = mapped_inputs(node);
+  bool is_same = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue) continue;
+    const TensorType* type = builder_.type(inputs[i]);
+    is_same &= type != nullptr && *type == source_.value(node.inputs[i]).type;
+  }
+  if (is_same) {
+    std::vector<TensorType> types;
+    for (const ValueId output : node.outputs) types.push_back(source_.value(output).type);
+    builder_.add_known(node, inputs, std::move(types));
+  } else {
+    builder_.add(node.op->id, inputs, node.attributes, node.name);
+    builder_.set_device(node.device);
+  }
   const auto outputs = builder_.last_outputs();
-  for (size_t i = 0; i < outputs.size(); ++i) replace(node.outputs[i], outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    map_[static_cast<size_t>(node.outputs[i])] = outputs[i];
+  }
 }
 
-void GraphCopier::replace(ValueId source, ValueId replacement) {
-  map_[static_cast<size_t>(source)] = replacement;
+void GraphCopier::copy(const Node& node) {
+  const bool is_own =
+      num_visited_ < source_.nodes().size() && &node == &source_.nodes()[num_visited_];
+  if (!is_own) return emit(node, node.op->id, mapped_inputs(node), node.attributes);
+  if (has_changed_) append(node);
+  ++num_visited_;
+}
+
+void GraphCopier::drop(const Node&) {
+  start();
+  ++num_visited_;
+}
+
+void GraphCopier::merge(const Node& node, const Node& same) {
+  start();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    map_[static_cast<size_t>(node.outputs[i])] = mapped(same.outputs[i]);
+  }
+  ++num_visited_;
+}
+
+void GraphCopier::replace(const Node& node, ValueId replacement) {
+  start();
+  map_[static_cast<size_t>(node.outputs[0])] = replacement;
+  ++num_visited_;
+}
+
+void GraphCopier::emit(const Node& node, std::string_view op, std::span<const ValueId> inputs,
+                       Attributes attributes) {
+  start();
+  ++num_visited_;
+  builder_.add(op, inputs, std::move(attributes), node.name);
+  builder_.set_device(node.device);
+  const auto outputs = builder_.last_outputs();
+  for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
+    map_[static_cast<size_t>(node.outputs[i])] = outputs[i];
+  }
+}
+
+ValueId GraphCopier::insert(const Node& near, std::string_view suffix, std::string_view op,
+                            std::span<const ValueId> inputs, Attributes attributes) {
+  start();
+  const std::string name = fresh_name(fmt::format("{}.{}", near.name, suffix));
+  const ValueId value = builder_.add(op, inputs, std::move(attributes), name);
+  builder_.set_device(near.device);
+  return value;
+}
+
+Result<void> GraphCopier::expand(const Node& node) {
+  start();
+  ++num_visited_;
+  Node mapped = node;
+  mapped.inputs = mapped_inputs(node);
+  const size_t first = builder_.so_far().nodes().size();
+  builder_.push_scope(fresh_name(node.name + ".expansion") + ".");
+  const auto outputs = node.op->expand(builder_, mapped);
+  builder_.pop_scope();
+  if (!outputs) {
+    return tl::unexpected(outputs.error().with_context(fmt::format("Node '{}'", node.name)));
+  }
+  for (size_t i = 0; i < outputs->size() && i < node.outputs.size(); ++i) {
+    map_[static_cast<size_t>(node.outputs[i])] = (*outputs)[i];
+  }
+  // After an error of the builder there is nothing to place or name; finish() gives the error.
+  if (builder_.has_error()) return {};
+  builder_.place_from(first, node.device);
+  if (outputs->size() != 1 || outputs->front() == kNoValue) return {};
+  const NodeId last = builder_.so_far().value(outputs->front()).producer;
+  if (static_cast<size_t>(last) >= first) builder_.rename(last, node.name);
+  return {};
+}
+
+std::string GraphCopier::fresh_name(std::string_view base) {
+  if (names_.empty()) {
+    for (const Node& node : source_.nodes()) names_.insert(node.name);
+  }
+  std::string name(base);
+  for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}{}", base, i);
+  return name;
 }
 
 Result<Graph> GraphCopier::finish() {
+  if (!has_changed_) return source_;
   for (const GraphOutput& output : source_.outputs()) {
     builder_.output(output.name, mapped(output.value));
   }

@@ -1,38 +1,122 @@
-// The list of passes.
+// The list of passes, the choice among them, and the loop that runs them.
 #include "passes/pipeline.h"
 
-#include <array>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
 
 #include "base/fail.h"
+#include "passes/canonicalise.h"
 #include "passes/eliminate_common_subexpressions.h"
 #include "passes/eliminate_dead_code.h"
+#include "passes/expand_composites.h"
+#include "passes/fuse_attention.h"
+#include "passes/fuse_elementwise.h"
+#include "passes/fuse_products.h"
+#include "passes/fuse_quantize.h"
+#include "passes/lower.h"
+#include "passes/pin_random.h"
+#include "passes/place.h"
+#include "passes/simplify.h"
+#include "passes/verify_graph.h"
+#include "quern/op.h"
 
 namespace quern {
 namespace {
 
-constexpr std::array kDefaultPipeline = {
-    Pass{"eliminate_common_subexpressions", eliminate_common_subexpressions},
-    Pass{"eliminate_dead_code", eliminate_dead_code},
+constexpr Pass kDefaultPipeline[] = {
+    {"verify", verify_graph, "a graph that breaks the rules must not reach a backend"},
+    {"pin_random", pin_random, "random numbers must not depend on the other passes"},
+    {"place", place, "a node must not run elsewhere than asked"},
+    {"canonicalise", canonicalise},
+    {"expand_composites", expand_composites},
+    {"simplify", simplify},
+    {"eliminate_common_subexpressions", eliminate_common_subexpressions},
+    {"fuse_attention", fuse_attention},
+    {"fuse_products", fuse_products},
+    {"fuse_quantize", fuse_quantize},
+    {"fuse_elementwise", fuse_elementwise},
+    {"eliminate_dead_code", eliminate_dead_code},
+    {"lower", lower, "a node must not lose precision or its kernel in silence"},
 };
 
+const Pass* find_pass(std::span<const Pass> pipeline, std::string_view name) {
+  const auto found = std::ranges::find(pipeline, name, &Pass::name);
+  return found == pipeline.end() ? nullptr : &*found;
+}
+
+Result<void> check_names(std::span<const Pass> pipeline, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (find_pass(pipeline, name) != nullptr || name == kPlanMemory) continue;
+    std::vector<std::string_view> known;
+    for (const Pass& pass : pipeline) known.push_back(pass.name);
+    known.push_back(kPlanMemory);
+    return fail::not_found("There is no pass '{}'; the passes are {}.", name,
+                           fmt::join(known, ", "));
+  }
+  return {};
+}
+
+Result<Graph> run_pass(const Graph& graph, const Pass& pass, const PassOptions& options,
+                       const PassObserver& observer) {
+  const auto start = std::chrono::steady_clock::now();
+  auto next = pass.run(graph, options);
+#ifndef NDEBUG
+  if (next) {
+    if (auto valid = verify(*next); !valid) next = tl::unexpected(valid.error());
+  }
+#endif
+  if (!next) {
+    return tl::unexpected(next.error().with_context(fmt::format("Pass {}", pass.name)));
+  }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  if (observer) observer({pass.name, graph, *next, spent.count()});
+  return next;
+}
+
 }  // namespace
+
+bool PassOptions::is_readable(const Graph& graph, const Node& node) const {
+  if (readable.empty()) return false;
+  return std::ranges::any_of(node.outputs, [&](ValueId output) {
+    return std::ranges::find(readable, graph.value(output).name) != readable.end();
+  });
+}
 
 std::span<const Pass> default_pipeline() {
   return kDefaultPipeline;
 }
 
+bool is_pass_on(const PassSelection& selection, std::string_view name) {
+  const auto has = [&](const std::vector<std::string>& list) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  return (selection.only.empty() || has(selection.only)) && !has(selection.off);
+}
+
+Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
+                                        const PassSelection& selection) {
+  QUERN_TRY(check_names(pipeline, selection.only));
+  QUERN_TRY(check_names(pipeline, selection.off));
+  std::vector<Pass> passes;
+  for (const Pass& pass : pipeline) {
+    const bool is_required = !pass.why_required.empty();
+    if (is_required && std::ranges::find(selection.off, pass.name) != selection.off.end()) {
+      return fail::invalid("The pass '{}' cannot be switched off: {}.", pass.name,
+                           pass.why_required);
+    }
+    if (is_required || is_pass_on(selection, pass.name)) passes.push_back(pass);
+  }
+  return passes;
+}
+
 Result<Graph> run_passes(const Graph& graph, std::span<const Pass> passes,
-                         const PassOptions& options) {
+                         const PassOptions& options, const PassObserver& observer) {
   Graph current = graph;
   for (const Pass& pass : passes) {
-    auto next = pass.run(current, options);
-    if (!next) {
-      return tl::unexpected(next.error().with_context(fmt::format("Pass {}", pass.name)));
-    }
-    current = std::move(*next);
-#ifndef NDEBUG
-    QUERN_TRY(verify(current));
-#endif
+    QUERN_ASSIGN_OR_RETURN(current, run_pass(current, pass, options, observer));
   }
   return current;
 }

@@ -1,31 +1,67 @@
-// Passes and the order they run in.
+// The passes and the order they run in: the one list of them.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "quern/device.h"
 #include "quern/graph.h"
 
 namespace quern {
 
-struct PassOptions {
-  // Values that must survive with their names, besides the outputs.
-  std::vector<std::string> readable;
+// A device that nodes may be placed on. Borrowed; all pointers are set.
+struct Target {
+  std::string name;  // as in Node::device
+  const Backend* backend = nullptr;
+  const Capabilities* capabilities = nullptr;
 };
 
-// A rewrite: a free function from graph to graph.
+// What passes need to know besides the graph. A plain value.
+struct PassOptions {
+  // Values that must survive with their names, besides the outputs.
+  std::vector<std::string> readable = {};
+  // Rewrites that change bits need kFast.
+  Numerics numerics = Numerics::kStrict;
+  // What may become one node.
+  FusionCaps fusions = {};
+  // The devices there are, the default first. Without any, nodes are neither placed nor lowered.
+  std::vector<Target> targets = {};
+  // Patterns of node names ('*' stands for any text) and the targets they go to, in order: the
+  // first that matches wins.
+  std::vector<std::pair<std::string, std::string>> placement = {};
+
+  bool is_readable(const Graph& graph, const Node& node) const;
+};
+
+// A rewrite: a free function from graph to graph. It may assume a verified graph and must give one.
 struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph& graph, const PassOptions& options);
+  // Why it cannot be switched off; empty where it can.
+  std::string_view why_required = {};
 };
 
 // The passes of every compilation, in order.
 std::span<const Pass> default_pipeline();
 
-// Runs the passes; in debug builds the verifier runs after each. Errors name the pass.
+// The passes of `pipeline` that the selection leaves, in its order.
+// Errors: a name that is no pass (with those there are), a required pass switched off.
+Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
+                                        const PassSelection& selection);
+
+// The memory planner runs with the backend, after the passes; it can be switched off by this name
+// like one of them.
+inline constexpr std::string_view kPlanMemory = "plan_memory";
+
+// Whether a selection leaves an optional pass in.
+bool is_pass_on(const PassSelection& selection, std::string_view name);
+
+// Runs the passes; in debug builds the verifier runs after each. Tells `observer`, where there is
+// one, of each. Errors name the pass.
 Result<Graph> run_passes(const Graph& graph, std::span<const Pass> passes,
-                         const PassOptions& options);
+                         const PassOptions& options, const PassObserver& observer = {});
 
 }  // namespace quern

@@ -6,16 +6,30 @@
 
 namespace quern {
 
+Result<std::unique_ptr<Artifact>> compile_graph(const Graph& graph, const Backend& backend,
+                                                const Capabilities& capabilities,
+                                                const CompileOptions& options) {
+  const PassOptions pass_options{
+      .readable = options.readable,
+      .numerics = options.numerics,
+      .fusions = backend.fusions(),
+      .targets = {{std::string(backend.name()), &backend, &capabilities}},
+      .placement = options.placement};
+  QUERN_ASSIGN_OR_RETURN(const auto passes, select_passes(default_pipeline(), options.passes));
+  QUERN_ASSIGN_OR_RETURN(const Graph optimized,
+                         run_passes(graph, passes, pass_options, options.observer));
+  for (const Node& node : optimized.nodes()) QUERN_TRY(backend.legal(optimized, node));
+  QUERN_ASSIGN_OR_RETURN(auto artifact, backend.compile(optimized, options));
+  QUERN_TRY(backend.validate(*artifact));
+  return artifact;
+}
+
 Result<std::unique_ptr<Executable>> compile_and_load(const Graph& graph, const Backend& backend,
                                                      Device& device, const WeightSource* weights,
                                                      const CompileOptions& options,
                                                      const Progress& progress) {
-  QUERN_TRY(verify(graph));
-  QUERN_ASSIGN_OR_RETURN(const Graph optimized,
-                         run_passes(graph, default_pipeline(), PassOptions{options.readable}));
-  for (const Node& node : optimized.nodes()) QUERN_TRY(backend.legal(optimized, node));
-  QUERN_ASSIGN_OR_RETURN(const auto artifact, backend.compile(optimized, options));
-  QUERN_TRY(backend.validate(*artifact));
+  QUERN_ASSIGN_OR_RETURN(const auto artifact,
+                         compile_graph(graph, backend, device.capabilities(), options));
   return device.load(*artifact, weights, progress);
 }
 

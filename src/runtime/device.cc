@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/fail.h"
+#include "quern/op.h"
 
 namespace quern {
 
@@ -42,6 +44,27 @@ std::string_view support_name(Support::Kind kind) {
       return "missing";
   }
   return "unknown";
+}
+
+bool FusionCaps::has(std::string_view fused_op) const {
+  return std::ranges::find(fused_ops, fused_op) != fused_ops.end();
+}
+
+KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
+  const Support support = supports(*node.op);
+  switch (support.kind) {
+    case Support::Kind::kDirect:
+      return {node.op->id, "The backend has a kernel of its own."};
+    case Support::Kind::kRegistry:
+      return {"reference kernel", "The backend lists no kernel of its own."};
+    case Support::Kind::kComposite:
+      return {"expansion", "The operation is made of others."};
+    case Support::Kind::kGraphOnly:
+      return {"none", "The value is there when a run starts."};
+    case Support::Kind::kMissing:
+      break;
+  }
+  return {"none", support.reason};
 }
 
 const Tensor* RunResult::find(std::string_view name) const {

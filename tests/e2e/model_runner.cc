@@ -19,6 +19,7 @@ std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
   options.device_options = {on.threads, on.isa};
   options.model.activations = on.activations;
   options.has_parity_gate = false;  // these tests compare more than the gate does
+  options.compile.passes = on.passes;
   auto engine = Engine::open(path, options);
   EXPECT_TRUE(engine) << describe(on) << ": " << (engine ? "" : engine.error().message);
   if (!engine) return nullptr;

@@ -16,6 +16,7 @@ struct RunOn {
   int threads = 2;
   std::string isa = {};
   Activations activations = Activations::kAuto;
+  PassSelection passes = {};
 };
 // "cpu, 2 threads, avx2, int16"
 std::string describe(const RunOn& on);

@@ -1,15 +1,24 @@
 // What the cpu backend compiles to: the graph and its plan. Any machine can load it.
 #pragma once
 
+#include <utility>
+
 #include "backends/cpu/plan.h"
 #include "quern/device.h"
 
 namespace quern::cpu {
 
 // Immutable once compiled; thread-safe.
-struct PlanArtifact final : Artifact {
-  Graph graph;
-  Plan plan;
+class PlanArtifact final : public Artifact {
+ public:
+  PlanArtifact(Graph graph, Plan plan) : graph_(std::move(graph)), plan_(std::move(plan)) {}
+  const Graph& graph() const override { return graph_; }
+  const MemoryPlan* memory_plan() const override { return &plan_.memory; }
+  const Plan& plan() const { return plan_; }
+
+ private:
+  Graph graph_;
+  Plan plan_;
 };
 
 }  // namespace quern::cpu

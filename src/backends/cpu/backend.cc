@@ -3,6 +3,7 @@
 
 #include "backends/cpu/artifact.h"
 #include "backends/cpu/device.h"
+#include "backends/cpu/kernel_choice.h"
 #include "base/fail.h"
 #include "quern/op.h"
 
@@ -35,7 +36,7 @@ class CpuBackend final : public Backend {
             fmt::format("Backend cpu has no {} in its table of operations.", op.id)};
   }
 
-  Result<void> legal(const Graph&, const Node& node) const override {
+  Result<void> legal(const Graph& graph, const Node& node) const override {
     const cpu::OpEntry* entry = cpu::find_entry(*node.op);
     if (entry == nullptr) {
       return fail::unimplemented("Backend cpu cannot run {} (node '{}'): it has no kernel for it.",
@@ -47,22 +48,30 @@ class CpuBackend final : public Backend {
           "kernel.",
           node.op->id, node.name);
     }
-    return {};
+    const std::string reason = entry->refuse == nullptr ? "" : entry->refuse(graph, node);
+    if (reason.empty()) return {};
+    return fail::unimplemented("Backend cpu cannot run {} (node '{}'): {}.", node.op->id, node.name,
+                               reason);
   }
+
+  KernelChoice choose_kernel(const Graph& graph, const Node& node,
+                             const Capabilities& capabilities) const override {
+    return cpu::choose_kernel(graph, node, capabilities);
+  }
+
+  FusionCaps fusions() const override { return cpu::fusion_caps(); }
 
   Result<std::unique_ptr<Artifact>> compile(const Graph& graph,
                                             const CompileOptions& options) const override {
     for (const Node& node : graph.nodes()) QUERN_TRY(legal(graph, node));
-    auto artifact = std::make_unique<cpu::PlanArtifact>();
-    artifact->graph = graph;
-    QUERN_ASSIGN_OR_RETURN(artifact->plan, cpu::make_plan(graph, options));
-    return artifact;
+    QUERN_ASSIGN_OR_RETURN(cpu::Plan plan, cpu::make_plan(graph, options));
+    return std::make_unique<cpu::PlanArtifact>(graph, std::move(plan));
   }
 
   Result<void> validate(const Artifact& artifact) const override {
     const auto* plan = dynamic_cast<const cpu::PlanArtifact*>(&artifact);
     if (plan == nullptr) return fail::invalid("The artifact was not compiled by the backend cpu.");
-    return verify(plan->graph);
+    return verify(plan->graph());
   }
 
   Result<std::vector<DeviceDescription>> devices() const override {

@@ -1,28 +1,17 @@
 // Sizes and addresses for one binding of symbols.
 #include "backends/cpu/bound_plan.h"
 
-#include <algorithm>
-
-#include "backends/cpu/arena_layout.h"
-#include "base/checked_math.h"
 #include "base/fail.h"
 
 namespace quern::cpu {
-namespace {
 
-constexpr int64_t kMaxArenaBytes = int64_t{1} << 46;
-
-}  // namespace
-
-Result<BoundPlan> BoundPlan::make(const Graph& graph, const Plan& plan, const LoadedValues& loaded,
-                                  std::span<const std::unique_ptr<Step>> steps,
-                                  const SymbolValues& symbols) {
+Result<BoundPlan> BoundPlan::make(const Graph& graph, const MemoryPlan& plan,
+                                  const LoadedValues& loaded, const SymbolValues& symbols) {
   BoundPlan bound(symbols);
   bound.storages_ = plan.storages;
-  QUERN_TRY(bound.resolve_shapes(graph));
+  QUERN_ASSIGN_OR_RETURN(bound.shapes_, resolve_shapes(graph, symbols));
   bound.make_views(graph, plan);
-  QUERN_TRY(bound.size_storages(graph, plan, steps));
-  QUERN_TRY(bound.lay_out(plan));
+  QUERN_ASSIGN_OR_RETURN(bound.sizes_, size_plan(graph, plan, bound.shapes_));
   bound.bases_.assign(plan.storages.size(), nullptr);
   for (size_t i = 0; i < plan.storages.size(); ++i) {
     if (plan.storages[i].home != Home::kLoaded) continue;
@@ -33,15 +22,7 @@ Result<BoundPlan> BoundPlan::make(const Graph& graph, const Plan& plan, const Lo
   return bound;
 }
 
-Result<void> BoundPlan::resolve_shapes(const Graph& graph) {
-  for (const Value& value : graph.values()) {
-    QUERN_ASSIGN_OR_RETURN(Shape shape, value.type.resolve(symbols_));
-    shapes_.push_back(shape);
-  }
-  return {};
-}
-
-void BoundPlan::add_view(const Graph& graph, const Plan& plan, ValueId value) {
+void BoundPlan::add_view(const Graph& graph, const MemoryPlan& plan, ValueId value) {
   if (value == kNoValue) {
     views_.emplace_back();
     view_storage_.push_back(kNoStorage);
@@ -52,8 +33,8 @@ void BoundPlan::add_view(const Graph& graph, const Plan& plan, ValueId value) {
 }
 
 // Views of all steps in one list: inputs, with a view for each declared port, then outputs.
-void BoundPlan::make_views(const Graph& graph, const Plan& plan) {
-  for (const PlannedStep& step : plan.steps) {
+void BoundPlan::make_views(const Graph& graph, const MemoryPlan& plan) {
+  for (const MemoryStep& step : plan.steps) {
     const Node& node = graph.node(step.node);
     StepPlace place{.first_input = views_.size()};
     for (const ValueId input : node.inputs) add_view(graph, plan, input);
@@ -69,51 +50,6 @@ void BoundPlan::make_views(const Graph& graph, const Plan& plan) {
   }
 }
 
-StepShapes BoundPlan::step_shapes(size_t step) const {
-  const StepPlace& place = places_[step];
-  const std::span<const TensorView> views(views_);
-  return {views.subspan(place.first_input, place.num_inputs),
-          views.subspan(place.first_input + place.num_inputs, place.num_outputs)};
-}
-
-Result<void> BoundPlan::size_storages(const Graph& graph, const Plan& plan,
-                                      std::span<const std::unique_ptr<Step>> steps) {
-  for (const Storage& storage : plan.storages) {
-    if (storage.is_packed) {
-      const auto step = static_cast<size_t>(storage.first);
-      sizes_.push_back(steps[step]->packed_bytes(step_shapes(step)));
-      continue;
-    }
-    QUERN_ASSIGN_OR_RETURN(
-        const int64_t size,
-        dense_size_bytes(graph.value(storage.value).type.dtype, shape(storage.value)));
-    sizes_.push_back(size);
-  }
-  return {};
-}
-
-// Only values of the arena: results, inputs and weights have memory of their own.
-Result<void> BoundPlan::lay_out(const Plan& plan) {
-  std::vector<ArenaRequest> requests;
-  std::vector<size_t> storages;
-  int64_t sum = 0;
-  for (size_t i = 0; i < plan.storages.size(); ++i) {
-    const Storage& storage = plan.storages[i];
-    if (storage.home != Home::kArena) continue;
-    requests.push_back({sizes_[i], storage.first, storage.last});
-    storages.push_back(i);
-    sum += std::min(sizes_[i], kMaxArenaBytes + 1);
-    if (sum > kMaxArenaBytes) {
-      return fail::exhausted("The values of a run take more than {} bytes.", kMaxArenaBytes);
-    }
-  }
-  const ArenaLayout layout = lay_out_arena(requests);
-  offsets_.assign(plan.storages.size(), 0);
-  for (size_t i = 0; i < storages.size(); ++i) offsets_[storages[i]] = layout.offsets[i];
-  arena_bytes_ = layout.size_bytes;
-  return {};
-}
-
 // Loaded storages have their address from make(); the others change with each run.
 void BoundPlan::attach(const RunMemory& memory) {
   bool has_moved = !is_attached_;
@@ -121,7 +57,7 @@ void BoundPlan::attach(const RunMemory& memory) {
     const Storage& storage = storages_[i];
     const auto index = static_cast<size_t>(storage.index);
     std::byte* base = bases_[i];
-    if (storage.home == Home::kArena) base = memory.arena + offsets_[i];
+    if (storage.home == Home::kArena) base = memory.arena + sizes_.offsets[i];
     if (storage.home == Home::kInput) base = memory.inputs[index];
     if (storage.home == Home::kResult) base = memory.results[index];
     has_moved |= base != bases_[i];
@@ -137,8 +73,10 @@ void BoundPlan::attach(const RunMemory& memory) {
 
 StepContext BoundPlan::context(size_t step) const {
   const StepPlace& place = places_[step];
-  const StepShapes views = step_shapes(step);
-  StepContext context{.inputs = views.inputs, .outputs = views.outputs};
+  const std::span<const TensorView> views(views_);
+  StepContext context{
+      .inputs = views.subspan(place.first_input, place.num_inputs),
+      .outputs = views.subspan(place.first_input + place.num_inputs, place.num_outputs)};
   const auto address = [&](int32_t storage) {
     return storage == kNoStorage ? nullptr : bases_[static_cast<size_t>(storage)];
   };

@@ -1,7 +1,6 @@
 // A plan with the graph's symbols bound: shapes, offsets in the arena, views of each step.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,22 +14,23 @@ namespace quern::cpu {
 struct RunMemory {
   std::byte* arena = nullptr;
   std::span<std::byte* const> inputs;   // by graph input
-  std::span<std::byte* const> results;  // by Plan::result_storages
+  std::span<std::byte* const> results;  // by MemoryPlan::result_storages
 };
 
 // One thread only.
 class BoundPlan {
  public:
-  // `steps` are those of the plan. Errors: an extent or a size past 2^62.
-  static Result<BoundPlan> make(const Graph& graph, const Plan& plan, const LoadedValues& loaded,
-                                std::span<const std::unique_ptr<Step>> steps,
-                                const SymbolValues& symbols);
+  // Errors: an extent or a size past the limits.
+  static Result<BoundPlan> make(const Graph& graph, const MemoryPlan& plan,
+                                const LoadedValues& loaded, const SymbolValues& symbols);
 
   const SymbolValues& symbols() const { return symbols_; }
-  int64_t arena_bytes() const { return arena_bytes_; }
+  int64_t arena_bytes() const { return sizes_.arena_bytes; }
   // Of a value, and the size of a storage, under these symbols.
   const Shape& shape(ValueId value) const { return shapes_[static_cast<size_t>(value)]; }
-  int64_t storage_bytes(int32_t storage) const { return sizes_[static_cast<size_t>(storage)]; }
+  int64_t storage_bytes(int32_t storage) const {
+    return sizes_.storage_bytes[static_cast<size_t>(storage)];
+  }
 
   // Gives every view its address in `memory`, which must live until the next call.
   void attach(const RunMemory& memory);
@@ -49,24 +49,17 @@ class BoundPlan {
     int32_t packed_output = kNoStorage;
   };
   explicit BoundPlan(const SymbolValues& symbols) : symbols_(symbols) {}
-  Result<void> resolve_shapes(const Graph& graph);
-  void make_views(const Graph& graph, const Plan& plan);
-  void add_view(const Graph& graph, const Plan& plan, ValueId value);
-  Result<void> size_storages(const Graph& graph, const Plan& plan,
-                             std::span<const std::unique_ptr<Step>> steps);
-  Result<void> lay_out(const Plan& plan);
-  StepShapes step_shapes(size_t step) const;
+  void make_views(const Graph& graph, const MemoryPlan& plan);
+  void add_view(const Graph& graph, const MemoryPlan& plan, ValueId value);
 
   SymbolValues symbols_;
   std::vector<Shape> shapes_;          // by value
   std::vector<TensorView> views_;      // of all steps
   std::vector<int32_t> view_storage_;  // by view; kNoStorage: no data
   std::vector<StepPlace> places_;      // by step
-  std::vector<int64_t> sizes_;         // by storage
-  std::vector<Storage> storages_;      // the plan's
-  std::vector<int64_t> offsets_;       // by storage; in the arena
-  std::vector<std::byte*> bases_;      // by storage, after attach()
-  int64_t arena_bytes_ = 0;
+  PlanSizes sizes_;
+  std::vector<Storage> storages_;  // the plan's
+  std::vector<std::byte*> bases_;  // by storage, after attach()
   bool is_attached_ = false;
 };
 

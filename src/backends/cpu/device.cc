@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "backends/cpu/executable.h"
-#include "backends/cpu/machine_roofs.h"
+#include "backends/cpu/machine_roof.h"
 #include "base/fail.h"
 #include "hw/host_memory.h"
 #include "runtime/host_kv_store.h"
@@ -59,6 +59,13 @@ class CpuDevice final : public Device {
     return {memory.total_bytes, memory.available_bytes};
   }
   Result<Buffer> allocate(int64_t size_bytes) override { return Buffer::allocate_host(size_bytes); }
+  std::optional<DeviceRoof> measure_roof() override {
+    MachineRoof roof(machine_->kernels, machine_->pool);
+    return DeviceRoof{.bytes_per_second = roof.bytes_per_second(),
+                      .flops_per_second = 2 * roof.multiply_adds_per_second(),
+                      .int_ops_per_second = 2 * roof.products_per_second(),
+                      .step_seconds = roof.seconds_per_dispatch()};
+  }
   Result<std::unique_ptr<Executable>> load(const Artifact& artifact, const WeightSource* weights,
                                            const Progress& progress) override {
     const auto* plan = dynamic_cast<const PlanArtifact*>(&artifact);
@@ -71,7 +78,6 @@ class CpuDevice final : public Device {
     QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
     return std::unique_ptr<KvStore>(std::move(store));
   }
-  DeviceRoofs probe_roofs() override { return probe_machine_roofs(*machine_); }
 
  private:
   std::shared_ptr<Machine> machine_;

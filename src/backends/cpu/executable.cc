@@ -16,6 +16,7 @@
 #include "quern/op.h"
 #include "runtime/binding.h"
 #include "runtime/host_kv_store.h"
+#include "runtime/node_timer.h"
 
 namespace quern::cpu {
 namespace {
@@ -56,13 +57,13 @@ class FinishedSubmission final : public Submission {
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const PlanArtifact& artifact, std::shared_ptr<Machine> machine)
-      : graph_(artifact.graph),
-        plan_(artifact.plan),
-        inputs_(artifact.graph.inputs()),
+      : graph_(artifact.graph()),
+        plan_(artifact.plan()),
+        inputs_(artifact.graph().inputs()),
         machine_(std::move(machine)),
-        result_buffers_(artifact.plan.result_storages.size()) {
+        result_buffers_(artifact.plan().memory.result_storages.size()) {
     for (const NodeId id : inputs_) input_names_.push_back(graph_.node(id).name);
-    for (const PlannedResult& result : plan_.results) {
+    for (const PlannedResult& result : plan_.memory.results) {
       outputs_.push_back({result.name, result.value});
     }
   }
@@ -81,7 +82,7 @@ class CpuExecutable final : public Executable {
   Result<void> attach(BoundPlan& bound, const RunArguments& arguments,
                       std::vector<Buffer>& results);
   Result<void> run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
-                         uint32_t stream);
+                         const RunArguments& arguments);
   Result<void> run_step(size_t index, const StepContext& context);
   Result<Buffer> result_memory(const BoundPlan& bound, int32_t storage, size_t result,
                                const RunArguments& arguments);
@@ -111,12 +112,15 @@ class CpuExecutable final : public Executable {
 };
 
 int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
-  if (step.entry->packed_weight < 0) return 0;
-  const ValueId weight =
-      graph.node(step.node).inputs[static_cast<size_t>(step.entry->packed_weight)];
-  const TensorType& type = graph.value(weight).type;
-  const auto shape = type.resolve(SymbolValues{});
-  return shape ? dense_size_bytes(type.dtype, *shape).value_or(0) : 0;
+  int64_t size = 0;
+  for (const int port : {step.entry->packed_weight, step.entry->second_packed_weight}) {
+    if (port < 0) continue;
+    const ValueId weight = graph.node(step.node).inputs[static_cast<size_t>(port)];
+    const TensorType& type = graph.value(weight).type;
+    const auto shape = type.resolve(SymbolValues{});
+    if (shape) size += dense_size_bytes(type.dtype, *shape).value_or(0);
+  }
+  return size;
 }
 
 // Packs weights one after another and lets go of the source: a mapped file need not stay in memory
@@ -158,8 +162,7 @@ Result<BoundPlan*> CpuExecutable::bind(const SymbolValues& symbols) {
     bound_plans_.splice(bound_plans_.begin(), bound_plans_, it);
     return &bound_plans_.front();
   }
-  QUERN_ASSIGN_OR_RETURN(BoundPlan bound,
-                         BoundPlan::make(graph_, plan_, *loaded_, steps_, symbols));
+  QUERN_ASSIGN_OR_RETURN(BoundPlan bound, BoundPlan::make(graph_, plan_.memory, *loaded_, symbols));
   if (bound_plans_.size() == kMaxBoundPlans) bound_plans_.pop_back();
   bound_plans_.push_front(std::move(bound));
   return &bound_plans_.front();
@@ -183,8 +186,8 @@ Result<std::byte*> mutable_data(Buffer& buffer) {
 Result<Buffer> CpuExecutable::result_memory(const BoundPlan& bound, int32_t storage, size_t result,
                                             const RunArguments& arguments) {
   const int64_t size_bytes = bound.storage_bytes(storage);
-  for (const PlannedResult& planned : plan_.results) {
-    if (plan_.value_storage[static_cast<size_t>(planned.value)] != storage) continue;
+  for (const PlannedResult& planned : plan_.memory.results) {
+    if (plan_.memory.value_storage[static_cast<size_t>(planned.value)] != storage) continue;
     QUERN_ASSIGN_OR_RETURN(
         const Tensor* output,
         find_bound_output(arguments, planned.name, graph_.value(planned.value).type.dtype,
@@ -205,7 +208,7 @@ Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& argumen
     inputs.push_back(bytes.empty() ? nothing_.data() : const_cast<std::byte*>(bytes.data()));
   }
   std::vector<std::byte*> outputs;
-  for (const int32_t storage : plan_.result_storages) {
+  for (const int32_t storage : plan_.memory.result_storages) {
     QUERN_ASSIGN_OR_RETURN(Buffer buffer, result_memory(bound, storage, results.size(), arguments));
     QUERN_ASSIGN_OR_RETURN(std::byte * data, mutable_data(buffer));
     outputs.push_back(data);
@@ -222,13 +225,14 @@ Result<void> CpuExecutable::attach(BoundPlan& bound, const RunArguments& argumen
 }
 
 Result<void> CpuExecutable::run_steps(const BoundPlan& bound, std::span<HostKvStore* const> states,
-                                      uint32_t stream) {
+                                      const RunArguments& arguments) {
   for (size_t i = 0; i < steps_.size(); ++i) {
     StepContext context = bound.context(i);
     const PlannedStep& planned = plan_.steps[i];
     if (planned.state >= 0) context.kv = states[static_cast<size_t>(planned.state)];
-    context.stream = stream;
+    context.stream = arguments.stream;
     machine_->pool.expect(next_weights_[i]);
+    const NodeTimer timer(arguments.profile, planned.node);
     const auto done = run_step(i, context);
     if (!done) return tl::unexpected(node_error(done.error(), graph_.node(planned.node)));
   }
@@ -247,8 +251,8 @@ Result<void> CpuExecutable::run_step(size_t index, const StepContext& context) {
 // A result in memory of its own: the buffer that steps wrote, or a copy of an input or weight.
 Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId value,
                                             std::span<const Buffer> results) const {
-  const int32_t id = plan_.value_storage[static_cast<size_t>(value)];
-  const Storage& storage = plan_.storages[static_cast<size_t>(id)];
+  const int32_t id = plan_.memory.value_storage[static_cast<size_t>(value)];
+  const Storage& storage = plan_.memory.storages[static_cast<size_t>(id)];
   const DType dtype = graph_.value(value).type.dtype;
   if (storage.home == Home::kResult) {
     return Tensor::make(dtype, bound.shape(value), results[static_cast<size_t>(storage.index)]);
@@ -261,7 +265,7 @@ Result<Tensor> CpuExecutable::result_tensor(const BoundPlan& bound, ValueId valu
 Result<RunResult> CpuExecutable::collect(const BoundPlan& bound, const RunArguments& arguments,
                                          std::span<const Buffer> results) const {
   RunResult result;
-  for (const PlannedResult& planned : plan_.results) {
+  for (const PlannedResult& planned : plan_.memory.results) {
     QUERN_ASSIGN_OR_RETURN(Tensor tensor, result_tensor(bound, planned.value, results));
     QUERN_ASSIGN_OR_RETURN(const Tensor* output, find_bound_output(arguments, planned.name,
                                                                    tensor.dtype(), tensor.shape()));
@@ -282,7 +286,7 @@ Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& ar
   QUERN_ASSIGN_OR_RETURN(BoundPlan * bound, bind(symbols));
   std::vector<Buffer> results;
   QUERN_TRY(attach(*bound, arguments, results));
-  QUERN_TRY(run_steps(*bound, states, arguments.stream));
+  QUERN_TRY(run_steps(*bound, states, arguments));
   QUERN_ASSIGN_OR_RETURN(RunResult result, collect(*bound, arguments, results));
   return std::make_unique<FinishedSubmission>(std::move(result));
 }

@@ -34,7 +34,7 @@ Result<Tensor> LoadedValues::fetch(ValueId value) const {
 Result<LoadedValues> LoadedValues::make(const Graph& graph, const Plan& plan,
                                         const WeightSource* weights) {
   LoadedValues loaded(graph, weights);
-  for (const Storage& storage : plan.storages) {
+  for (const Storage& storage : plan.memory.storages) {
     if (storage.home != Home::kLoaded) continue;
     QUERN_ASSIGN_OR_RETURN(loaded.kept_[static_cast<size_t>(storage.value)],
                            loaded.fetch(storage.value));

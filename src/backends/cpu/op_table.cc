@@ -1,16 +1,40 @@
 // One line per operation: id, kind, what makes its step.
 #include "backends/cpu/op_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "backends/cpu/steps/element_functions.h"
 #include "backends/cpu/steps/steps.h"
+#include "base/fail.h"
+#include "ops/fused_program.h"
 #include "quern/op.h"
 
 namespace quern::cpu {
 namespace {
 
 using Kind = Support::Kind;
+
+// Why the program of a fused node cannot run, or the pair of weights of a gated one.
+std::string refuse_program(const Graph& graph, const Node& node) {
+  const auto program = parse_fused_program(node.attributes.text("program"), graph.registry());
+  if (!program) return program.error().message;
+  for (const FusedInstruction& instruction : program->instructions) {
+    const std::string& id = instruction.op->id;
+    if (id == "math.rmsnorm" || id == "math.layernorm" || has_element_function(id)) continue;
+    return fmt::format("there is no kernel for {} inside of a fused node", id);
+  }
+  if (node.op->id == "fused.gated_linear" &&
+      !(graph.value(node.inputs[1]).type == graph.value(node.inputs[2]).type)) {
+    return "its weights have two types";
+  }
+  const bool is_wide = std::ranges::all_of(node.outputs, [&](ValueId output) {
+    return is_float(graph.value(output).type.dtype) || node.op->id == "fused.quantize";
+  });
+  return is_wide ? "" : "fused nodes compute floats";
+}
 
 // A step of its own.
 constexpr OpEntry direct(std::string_view id, StepMaker make) {
@@ -26,7 +50,11 @@ constexpr OpEntry registry_rows(std::string_view id) {
 }
 // Products read the packed form of quant.dynamic, and pack their weights.
 constexpr OpEntry quantize(std::string_view id) {
-  return {.id = id, .kind = Kind::kDirect, .make = make_quantize, .can_pack = can_pack_quantized};
+  return {.id = id,
+          .kind = Kind::kDirect,
+          .make = make_quantize,
+          .can_pack = can_pack_quantized,
+          .packed_bytes = packed_quantized_bytes};
 }
 constexpr OpEntry linear(std::string_view id) {
   return {.id = id,
@@ -40,6 +68,12 @@ constexpr OpEntry linear(std::string_view id) {
 // by expert.
 constexpr OpEntry experts_linear(std::string_view id) {
   return {.id = id, .kind = Kind::kDirect, .make = make_experts_linear, .packed_weight = 1};
+}
+// Fused nodes run programs whose instructions have kernels; make_fused_* rely on it.
+constexpr OpEntry fused(OpEntry entry) {
+  entry.kind = Kind::kDirect;
+  entry.refuse = refuse_program;
+  return entry;
 }
 constexpr OpEntry view(std::string_view id) {
   return {.id = id, .kind = Kind::kDirect, .is_view = true};
@@ -108,6 +142,24 @@ constexpr OpEntry kTable[] = {
     direct("embedding.token", make_embedding),
     direct("experts.combine", make_experts_combine),
     experts_linear("experts.linear"),
+    fused({.id = "fused.attention", .make = make_fused_attention}),
+    fused({.id = "fused.elementwise", .make = make_fused_elementwise}),
+    fused({.id = "fused.gated_linear",
+           .make = make_gated_linear,
+           .packed_weight = 1,
+           .second_packed_weight = 2,
+           .packed_input = 0,
+           .packed_scale = 5}),
+    fused({.id = "fused.linear",
+           .make = make_fused_linear,
+           .packed_weight = 1,
+           .packed_input = 0,
+           .packed_scale = 3}),
+    fused({.id = "fused.matmul", .make = make_fused_matmul}),
+    fused({.id = "fused.quantize",
+           .make = make_fused_quantize,
+           .can_pack = can_pack_quantized,
+           .packed_bytes = packed_quantized_bytes}),
     graph_only("graph.constant"),
     graph_only("graph.weight"),
     direct("kv.append", make_kv_append),
@@ -145,6 +197,18 @@ static_assert(std::ranges::is_sorted(kTable, {}, &OpEntry::id));
 
 std::span<const OpEntry> op_table() {
   return kTable;
+}
+
+FusionCaps fusion_caps() {
+  // Longer programs and more operands outgrow the first-level cache.
+  FusionCaps caps;
+  caps.max_instructions = 16;
+  caps.max_operands = 8;
+  for (const OpEntry& entry : kTable) {
+    if (entry.id.starts_with("fused.")) caps.fused_ops.push_back(entry.id);
+    if (has_element_function(entry.id)) caps.program_ops.push_back(entry.id);
+  }
+  return caps;
 }
 
 const OpEntry* find_entry(const OpDef& op) {

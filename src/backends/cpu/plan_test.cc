@@ -23,7 +23,8 @@ Plan plan_of(const Graph& graph, std::vector<std::string> readable = {}) {
 }
 
 const Storage& storage_of(const Plan& plan, ValueId value) {
-  return plan.storages[static_cast<size_t>(plan.value_storage[static_cast<size_t>(value)])];
+  return plan.memory
+      .storages[static_cast<size_t>(plan.memory.value_storage[static_cast<size_t>(value)])];
 }
 
 TEST(Plan, AGraphThatReturnsItsInputHasNoSteps) {
@@ -34,8 +35,8 @@ TEST(Plan, AGraphThatReturnsItsInputHasNoSteps) {
   const Plan plan = plan_of(graph);
   EXPECT_TRUE(plan.steps.empty());
   EXPECT_EQ(storage_of(plan, x).home, Home::kInput);
-  ASSERT_EQ(plan.results.size(), 1u);
-  EXPECT_EQ(plan.results[0].name, "y");
+  ASSERT_EQ(plan.memory.results.size(), 1u);
+  EXPECT_EQ(plan.memory.results[0].name, "y");
 }
 
 TEST(Plan, NodesWhoseResultsNobodyReadsDoNotRun) {
@@ -90,8 +91,8 @@ TEST(Plan, InputsWeightsAndReadableValuesAreNotOverwritten) {
   EXPECT_EQ(storage_of(plan, x).home, Home::kInput);
   EXPECT_EQ(storage_of(plan, y).home, Home::kResult);
   EXPECT_NE(&storage_of(plan, y), &storage_of(plan, z));
-  ASSERT_EQ(plan.results.size(), 2u);
-  EXPECT_EQ(plan.results[1].name, "y");
+  ASSERT_EQ(plan.memory.results.size(), 2u);
+  EXPECT_EQ(plan.memory.results[1].name, "y");
 }
 
 TEST(Plan, AnUnknownReadableNameIsAnError) {

@@ -29,12 +29,6 @@ struct StepContext {
   uint32_t stream = 0;                 // step counter of random operations
 };
 
-// Shapes of a step for one binding of the graph's symbols, in port order.
-struct StepShapes {
-  std::span<const TensorView> inputs;  // without data
-  std::span<const TensorView> outputs;
-};
-
 // What a run of a step amounts to, for profiles.
 struct StepWork {
   std::string detail;   // empty: the shape of the output
@@ -47,8 +41,6 @@ class Step {
  public:
   virtual ~Step() = default;
   virtual Result<void> run(const StepContext& context) = 0;
-  // Size of the packed form of the outputs, for operations that give one.
-  virtual int64_t packed_bytes(const StepShapes&) const { return 0; }
   // Bytes of weights that the step keeps in a layout of its own.
   virtual int64_t weight_bytes() const { return 0; }
   // The packed weights that every run reads from their beginning; empty: none.

@@ -1,6 +1,7 @@
 // What the reference backend compiles to: the graph itself.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "quern/device.h"
@@ -8,9 +9,17 @@
 namespace quern::reference {
 
 // Immutable once compiled; thread-safe.
-struct GraphArtifact final : Artifact {
-  Graph graph;
-  std::vector<GraphOutput> outputs;  // outputs, then readable values
+class GraphArtifact final : public Artifact {
+ public:
+  GraphArtifact(Graph graph, std::vector<GraphOutput> outputs)
+      : graph_(std::move(graph)), outputs_(std::move(outputs)) {}
+  const Graph& graph() const override { return graph_; }
+  // Outputs, then readable values.
+  const std::vector<GraphOutput>& outputs() const { return outputs_; }
+
+ private:
+  Graph graph_;
+  std::vector<GraphOutput> outputs_;
 };
 
 // Device of this machine; its executables interpret the graph node by node on the calling thread.

@@ -36,10 +36,8 @@ class ReferenceBackend final : public Backend {
 
   Result<std::unique_ptr<Artifact>> compile(const Graph& graph,
                                             const CompileOptions& options) const override {
-    auto artifact = std::make_unique<reference::GraphArtifact>();
-    artifact->graph = graph;
-    QUERN_ASSIGN_OR_RETURN(artifact->outputs, readable_outputs(graph, options.readable));
-    return artifact;
+    QUERN_ASSIGN_OR_RETURN(auto outputs, readable_outputs(graph, options.readable));
+    return std::make_unique<reference::GraphArtifact>(graph, std::move(outputs));
   }
 
   Result<void> validate(const Artifact& artifact) const override {
@@ -47,7 +45,7 @@ class ReferenceBackend final : public Backend {
     if (own == nullptr) {
       return fail::invalid("The artifact was not compiled by the backend reference.");
     }
-    return verify(own->graph);
+    return verify(own->graph());
   }
 
   Result<std::vector<DeviceDescription>> devices() const override {

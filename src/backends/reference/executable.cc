@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "quern/op.h"
 #include "runtime/binding.h"
+#include "runtime/node_timer.h"
 #include "runtime/weight_loading.h"
 
 namespace quern::reference {
@@ -14,7 +15,7 @@ namespace {
 class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(const GraphArtifact& artifact, std::vector<Tensor> weights)
-      : graph_(artifact.graph), outputs_(artifact.outputs), weights_(std::move(weights)) {
+      : graph_(artifact.graph()), outputs_(artifact.outputs()), weights_(std::move(weights)) {
     last_use_.assign(graph_.values().size(), -1);
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       for (const ValueId input : graph_.nodes()[i].inputs) {
@@ -126,7 +127,10 @@ Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) 
       continue;
     }
     if (node.op->id == "graph.weight") continue;
-    const auto result = run_node(id, symbols, arguments, values);
+    const auto result = [&] {
+      const NodeTimer timer(arguments.profile, id);
+      return run_node(id, symbols, arguments, values);
+    }();
     if (!result) {
       return tl::unexpected(result.error().with_context(fmt::format("Node '{}'", node.name)));
     }
@@ -168,7 +172,7 @@ Result<std::unique_ptr<Executable>> make_executable(const GraphArtifact& artifac
                                                     const WeightSource* weights,
                                                     const Progress& progress) {
   QUERN_ASSIGN_OR_RETURN(std::vector<Tensor> loaded,
-                         load_weights(artifact.graph, weights, progress));
+                         load_weights(artifact.graph(), weights, progress));
   return std::make_unique<ReferenceExecutable>(artifact, std::move(loaded));
 }
 

@@ -13,13 +13,14 @@ namespace {
 // Elements that are worth a chunk: about 5 us of quantising.
 constexpr int64_t kElementsPerChunk = 16384;
 
-// f(begin, end) over ranges of rows; small work stays on this thread.
+// f(begin, end, thread) over ranges of rows; small work stays on this thread.
 template <class F>
 void for_row_ranges(ThreadPool& pool, int64_t num_rows, int64_t columns, F&& f) {
   const int64_t step = std::max<int64_t>(1, kElementsPerChunk / std::max<int64_t>(1, columns));
   const int64_t chunks = ceil_divide(num_rows, step);
-  pool.run(chunks,
-           [&](int64_t chunk, int) { f(chunk * step, std::min(num_rows, (chunk + 1) * step)); });
+  pool.run(chunks, [&](int64_t chunk, int thread) {
+    f(chunk * step, std::min(num_rows, (chunk + 1) * step), thread);
+  });
 }
 
 PackToken token_pointers(const ActivationLayout& layout, std::byte* packed, int64_t token) {
@@ -61,14 +62,21 @@ bool is_within(const Integer* q, int64_t n, int limit) {
 
 }  // namespace
 
+void pack_activation_rows(const ActivationLayout& layout, const KernelTable& kernels,
+                          const ActivationRows& rows, std::byte* packed, ThreadPool& pool) {
+  const auto pack = kernels.quantize.pack_floats[layout.num_planes() - 1][layout.block == 256];
+  for_row_ranges(pool, layout.num_tokens, layout.columns,
+                 [&](int64_t begin, int64_t end, int thread) {
+                   for (int64_t t = begin; t < end; ++t) {
+                     pack(rows(t, thread), token_pointers(layout, packed, t));
+                   }
+                 });
+}
+
 void pack_activations(const ActivationLayout& layout, const KernelTable& kernels, const float* x,
                       std::byte* packed, ThreadPool& pool) {
-  const auto pack = kernels.quantize.pack_floats[layout.num_planes() - 1][layout.block == 256];
-  for_row_ranges(pool, layout.num_tokens, layout.columns, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      pack(x + t * layout.columns, token_pointers(layout, packed, t));
-    }
-  });
+  const auto row = [&](int64_t token, int) { return x + token * layout.columns; };
+  pack_activation_rows(layout, kernels, row, packed, pool);
 }
 
 Result<void> pack_plain_activations(const ActivationLayout& layout, const KernelTable& kernels,
@@ -78,7 +86,7 @@ Result<void> pack_plain_activations(const ActivationLayout& layout, const Kernel
   const int64_t planes = layout.num_planes();
   const auto pack = kernels.quantize.pack_integers[planes - 1][layout.block == 256];
   std::atomic<bool> is_valid{true};
-  for_row_ranges(pool, layout.num_tokens, k, [&](int64_t begin, int64_t end) {
+  for_row_ranges(pool, layout.num_tokens, k, [&](int64_t begin, int64_t end, int) {
     for (int64_t t = begin; t < end; ++t) {
       const auto* row = static_cast<const std::byte*>(q) + t * k * planes;
       const bool is_row_valid = planes == 1
@@ -97,7 +105,7 @@ Result<void> pack_plain_activations(const ActivationLayout& layout, const Kernel
 void quantize_rows(const QuantizeRows& rows, const KernelTable& kernels, ThreadPool& pool) {
   const auto quantize = kernels.quantize.quantize_row[rows.bits / 8 - 1];
   const int64_t blocks = ceil_divide(rows.columns, rows.block);
-  for_row_ranges(pool, rows.num_rows, rows.columns, [&](int64_t begin, int64_t end) {
+  for_row_ranges(pool, rows.num_rows, rows.columns, [&](int64_t begin, int64_t end, int) {
     for (int64_t r = begin; r < end; ++r) {
       auto* q = static_cast<std::byte*>(rows.q) + r * rows.columns * (rows.bits / 8);
       quantize(rows.x + r * rows.columns, rows.columns, rows.block, q, rows.d + r * blocks);

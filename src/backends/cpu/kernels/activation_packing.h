@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "backends/cpu/kernels/activation_layout.h"
 #include "backends/cpu/kernels/kernel_table.h"
@@ -10,6 +11,14 @@
 #include "quern/error.h"
 
 namespace quern::cpu {
+
+// Gives row `token` of activations on `thread`: `columns` floats, valid until the thread's next
+// call.
+using ActivationRows = std::function<const float*(int64_t token, int thread)>;
+
+// The rows to `packed`, layout.size_bytes bytes aligned to 64; each is asked for once.
+void pack_activation_rows(const ActivationLayout& layout, const KernelTable& kernels,
+                          const ActivationRows& rows, std::byte* packed, ThreadPool& pool);
 
 // x [num_tokens, columns] to `packed`, layout.size_bytes bytes aligned to 64.
 void pack_activations(const ActivationLayout& layout, const KernelTable& kernels, const float* x,

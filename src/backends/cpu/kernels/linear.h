@@ -3,11 +3,31 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "backends/cpu/kernels/activation_layout.h"
 #include "backends/cpu/kernels/packed_weight.h"
 
 namespace quern::cpu {
+
+// Part of the results of a product, written by one chunk on `thread`.
+struct ResultTile {
+  int64_t token_begin = 0;
+  int64_t token_end = 0;
+  int64_t row_begin = 0;  // of the weight, so a column of y
+  int64_t row_end = 0;
+  int thread = 0;
+};
+using TileFunction = std::function<void(const ResultTile&)>;
+
+// A second product of the same activations, made chunk by chunk beside the first. Its weight has
+// the dtype and shape of the first one.
+struct SecondProduct {
+  const PackedWeight* weight = nullptr;
+  const void* bias = nullptr;
+  double scale = 1.0;
+  void* y = nullptr;
+};
 
 // One call of a product: y = (x W^T) * scale + bias, each rounded; the bits are those of
 // `projection.linear`, for any number of tokens and threads.
@@ -23,6 +43,9 @@ struct LinearCall {
   double scale = 1.0;            // 1 leaves the step out
   void* y = nullptr;             // [num_tokens, rows] float, double for kF64
   std::byte* scratch = nullptr;  // linear_scratch_bytes(...) bytes, aligned to 64
+  SecondProduct second = {};
+  // Where given, called for each tile once its results are written, while they are in the cache.
+  const TileFunction* finish = nullptr;
 };
 
 int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
@@ -38,7 +61,8 @@ struct MatmulCall {
   const T* a = nullptr;
   const T* b = nullptr;
   T* c = nullptr;
-  std::byte* scratch = nullptr;  // matmul_scratch_bytes<T>(...) bytes, aligned to 64
+  std::byte* scratch = nullptr;          // matmul_scratch_bytes<T>(...) bytes, aligned to 64
+  const TileFunction* finish = nullptr;  // as in LinearCall; rows are columns of b
 };
 
 template <class T>

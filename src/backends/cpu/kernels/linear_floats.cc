@@ -68,7 +68,14 @@ void multiply(const LinearCall& call, FloatProductKernel<T> kernel, const Linear
   const ProductSplit split(float_product_size<T>(kernels, weight.num_panels(), weight.panel_bytes(),
                                                  call.num_tokens, weight.columns()),
                            pool.num_threads());
-  pool.run(split.num_chunks(), [&](int64_t chunk, int) { kernel(product, split.chunk(chunk)); });
+  FloatProduct<T> second = product;
+  if (call.second.weight != nullptr) {
+    second.panels = call.second.weight->panels();
+    second.out = second_output_of<T>(call);
+  }
+  pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
+    run_range(call, product, second, kernel, split.chunk(chunk), weight.panel_rows(), thread);
+  });
 }
 
 // Each chunk makes one f32 panel in its thread's part of the scratch.
@@ -80,15 +87,24 @@ void multiply_made_panels(const LinearCall& call, const LinearKernels& kernels, 
   const int64_t num_panels = ceil_divide(weight.rows(), kernels.float_panel_rows);
   pool.run(num_panels, [&](int64_t panel, int thread) {
     std::byte* own = room + thread * panel_bytes;
-    make_panel(weight, kernels, panel, reinterpret_cast<float*>(own));
     FloatProduct<float> part = product;
     // Where the kernel finds panel `panel`.
     part.panels = own;
     part.panel_bytes = 0;
-    kernels.f32_product(part, {.panel_begin = panel,
-                               .panel_end = panel + 1,
-                               .token_begin = 0,
-                               .token_end = call.num_tokens});
+    const ProductRange range{.panel_begin = panel,
+                             .panel_end = panel + 1,
+                             .token_begin = 0,
+                             .token_end = call.num_tokens};
+    if (call.second.weight != nullptr) {
+      make_panel(*call.second.weight, kernels, panel, reinterpret_cast<float*>(own));
+      FloatProduct<float> second = part;
+      second.out = second_output_of<float>(call);
+      kernels.f32_product(second, range);
+    }
+    make_panel(weight, kernels, panel, reinterpret_cast<float*>(own));
+    LinearCall first = call;
+    first.second = {};
+    run_range(first, part, part, kernels.f32_product, range, kernels.float_panel_rows, thread);
   });
 }
 

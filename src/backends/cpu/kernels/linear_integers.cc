@@ -125,7 +125,14 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
                             .products_per_panel = weight.columns() / 4 * planes},
                            pool.num_threads());
   const auto kernel = kernels.block_products[planes - 1][static_cast<int>(weight.scheme_id())];
-  pool.run(split.num_chunks(), [&](int64_t chunk, int) { kernel(product, split.chunk(chunk)); });
+  BlockProduct second = product;
+  if (call.second.weight != nullptr) {
+    second.panels = call.second.weight->panels();
+    second.out = second_output_of<float>(call);
+  }
+  pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
+    run_range(call, product, second, kernel, split.chunk(chunk), weight.panel_rows(), thread);
+  });
 }
 
 }  // namespace quern::cpu

@@ -1,6 +1,8 @@
 // The two halves of `linear`: integer and float activations. For linear.cc only.
 #pragma once
 
+#include <algorithm>
+
 #include "backends/cpu/kernels/linear.h"
 
 namespace quern::cpu {
@@ -26,6 +28,26 @@ ProductOutput<T> output_of(const LinearCall& call) {
           .rows = call.weight->rows(),
           .bias = static_cast<const T*>(call.bias),
           .scale = static_cast<T>(call.scale)};
+}
+
+template <class T>
+ProductOutput<T> second_output_of(const LinearCall& call) {
+  ProductOutput<T> out = output_of<T>(call);
+  out.y = static_cast<T*>(call.second.y);
+  out.bias = static_cast<const T*>(call.second.bias);
+  out.scale = static_cast<T>(call.second.scale);
+  return out;
+}
+
+// Runs `kernel` on a range of the product and, where there is one, of the second, then finishes it.
+template <class Product, class Kernel>
+void run_range(const LinearCall& call, const Product& product, const Product& second, Kernel kernel,
+               const ProductRange& range, int64_t panel_rows, int thread) {
+  kernel(product, range);
+  if (call.second.weight != nullptr) kernel(second, range);
+  if (call.finish == nullptr) return;
+  (*call.finish)({range.token_begin, range.token_end, range.panel_begin * panel_rows,
+                  std::min(call.weight->rows(), range.panel_end * panel_rows), thread});
 }
 
 }  // namespace quern::cpu

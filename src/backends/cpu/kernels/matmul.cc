@@ -55,7 +55,13 @@ void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& p
   const ProductSplit split(float_product_size<T>(linear, num_panels, panel_bytes, call.m, call.k),
                            pool.num_threads());
   const auto run = [&](auto kernel) {
-    pool.run(split.num_chunks(), [&](int64_t chunk, int) { kernel(product, split.chunk(chunk)); });
+    pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
+      const ProductRange range = split.chunk(chunk);
+      kernel(product, range);
+      if (call.finish == nullptr) return;
+      (*call.finish)({range.token_begin, range.token_end, range.panel_begin * rows,
+                      std::min(call.n, range.panel_end * rows), thread});
+    });
   };
   if constexpr (sizeof(T) == 8) {
     run(linear.f64_product);

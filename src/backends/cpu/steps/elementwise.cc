@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "backends/cpu/steps/element_functions.h"
 #include "backends/cpu/steps/float_rows.h"
 #include "backends/cpu/steps/steps.h"
 
@@ -118,17 +119,6 @@ const Op* find_function(const Op (&ops)[kCount], const StepRequest& request) {
   return found == std::end(ops) ? nullptr : found;
 }
 
-// The kernels of the instruction set in use, for float or double.
-template <class T>
-const ElementwiseFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.elementwise.f32;
-  } else {
-    return machine.kernels.elementwise.f64;
-  }
-}
-
-// Without an exponential or a division a loop only waits for memory.
 int64_t cost_of(UnaryFunction f) {
   switch (f) {
     case UnaryFunction::kAbs:
@@ -186,7 +176,11 @@ template <class T>
 class UnaryStep final : public Step {
  public:
   UnaryStep(Machine& machine, UnaryFunction f, T a, T b)
-      : machine_(machine), kernel_(functions<T>(machine)[f]), cost_(cost_of(f)), a_(a), b_(b) {}
+      : machine_(machine),
+        kernel_(element_functions<T>(machine)[f]),
+        cost_(cost_of(f)),
+        a_(a),
+        b_(b) {}
 
   Result<void> run(const StepContext& context) override {
     const TensorView& x = context.inputs[0];
@@ -228,7 +222,7 @@ class BinaryStep final : public Step {
  public:
   BinaryStep(Machine& machine, BinaryFunction f, T a, bool is_packed)
       : machine_(machine),
-        kernel_(functions<T>(machine)[f]),
+        kernel_(element_functions<T>(machine)[f]),
         cost_(cost_of(f)),
         a_(a),
         is_packed_(is_packed) {}
@@ -293,18 +287,45 @@ MadeStep make_binary_step(const StepRequest& request, bool is_packed) {
   });
 }
 
+// Operations on the halves of packed rows have the formulas of those on tensors.
+bool is_packed_gate(std::string_view id) {
+  return std::ranges::find(kBinaryOps, std::string(id) + "_tensors", &BinaryOp::id) !=
+         std::end(kBinaryOps);
+}
+
 }  // namespace
 
-MadeStep make_unary(const StepRequest& request) {
-  const UnaryOp* op = find_function(kUnaryOps, request);
-  if (op == nullptr || !is_float(request.input_type(0).dtype)) return make_reference(request);
-  UnaryFunction f = op->function;
-  if (f == UnaryFunction::kGelu && request.attributes().text("approximate") == "tanh") {
-    f = UnaryFunction::kGeluTanh;
+std::optional<ElementFunction> find_element_function(std::string_view id,
+                                                     const Attributes& attributes) {
+  const auto* unary = std::ranges::find(kUnaryOps, id, &UnaryOp::id);
+  if (unary != std::end(kUnaryOps)) {
+    UnaryFunction f = unary->function;
+    if (f == UnaryFunction::kGelu && attributes.text("approximate") == "tanh") {
+      f = UnaryFunction::kGeluTanh;
+    }
+    return ElementFunction{
+        .unary = f, .a = unary->a.of(attributes), .b = unary->b.of(attributes), .cost = cost_of(f)};
   }
-  const double a = op->a.of(request.attributes()), b = op->b.of(request.attributes());
+  const auto* binary = std::ranges::find(kBinaryOps, id, &BinaryOp::id);
+  if (binary == std::end(kBinaryOps) || is_packed_gate(id)) return std::nullopt;
+  return ElementFunction{.is_binary = true,
+                         .binary = binary->function,
+                         .a = binary->a.of(attributes),
+                         .cost = cost_of(binary->function)};
+}
+
+bool has_element_function(std::string_view id) {
+  const bool is_unary = std::ranges::find(kUnaryOps, id, &UnaryOp::id) != std::end(kUnaryOps);
+  const bool is_binary = std::ranges::find(kBinaryOps, id, &BinaryOp::id) != std::end(kBinaryOps);
+  return is_unary || (is_binary && !is_packed_gate(id));
+}
+
+MadeStep make_unary(const StepRequest& request) {
+  const auto f = find_element_function(request.op_id(), request.attributes());
+  if (!f || !is_float(request.input_type(0).dtype)) return make_reference(request);
   return with_row_type(request.input_type(0).dtype, [&]<class T>(T) -> MadeStep {
-    return std::make_unique<UnaryStep<T>>(request.machine, f, static_cast<T>(a), static_cast<T>(b));
+    return std::make_unique<UnaryStep<T>>(request.machine, f->unary, static_cast<T>(f->a),
+                                          static_cast<T>(f->b));
   });
 }
 

@@ -21,6 +21,12 @@ MadeStep make_attention_cached(const StepRequest& request);
 MadeStep make_binary(const StepRequest& request);
 MadeStep make_concat(const StepRequest& request);
 MadeStep make_embedding(const StepRequest& request);
+MadeStep make_fused_attention(const StepRequest& request);
+MadeStep make_fused_elementwise(const StepRequest& request);
+MadeStep make_fused_linear(const StepRequest& request);
+MadeStep make_fused_matmul(const StepRequest& request);
+MadeStep make_fused_quantize(const StepRequest& request);
+MadeStep make_gated_linear(const StepRequest& request);
 MadeStep make_experts_combine(const StepRequest& request);
 MadeStep make_experts_linear(const StepRequest& request);
 MadeStep make_gather_rows(const StepRequest& request);
@@ -37,7 +43,9 @@ MadeStep make_slice(const StepRequest& request);
 MadeStep make_softmax(const StepRequest& request);
 MadeStep make_unary(const StepRequest& request);
 
-// Whether the quant.dynamic node has a packed form for products.
+// Whether the node, quant.dynamic or fused.quantize, has a packed form for products.
 bool can_pack_quantized(const Graph& graph, const Node& node);
+// Its bytes, from the shapes of the outputs.
+int64_t packed_quantized_bytes(const Node& node, std::span<const Shape> outputs);
 
 }  // namespace quern::cpu

@@ -1,0 +1,152 @@
+// Kernels and scratch slots of fused programs.
+#include "backends/cpu/steps/row_program.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backends/cpu/steps/float_rows.h"
+#include "quern/op.h"
+#include "tensor/convert.h"
+
+namespace quern::cpu {
+namespace {
+
+using Kind = FusedOperand::Kind;
+
+constexpr int64_t kNormCost = 2;
+
+template <class T>
+const NormFunctions<T>& norm_functions(const Machine& machine) {
+  if constexpr (std::is_same_v<T, float>) {
+    return machine.kernels.norm.f32;
+  } else {
+    return machine.kernels.norm.f64;
+  }
+}
+
+}  // namespace
+
+// The kernel of one instruction; false if there is none.
+template <class T>
+bool RowProgram<T>::add(const FusedInstruction& source, const Machine& machine) {
+  Instruction made;
+  for (const FusedOperand& operand : source.operands) {
+    made.operands.push_back({operand.kind, operand.index});
+  }
+  const bool is_rms = source.op->id == "math.rmsnorm";
+  if (is_rms || source.op->id == "math.layernorm") {
+    made.norm =
+        is_rms ? norm_functions<T>(machine).rms_norm : norm_functions<T>(machine).layer_norm;
+    made.a = static_cast<T>(source.attributes.number("eps"));
+    made.operands.resize(3);
+    has_norm_ = true;
+    cost_ += kNormCost;
+  } else {
+    const auto f = find_element_function(source.op->id, source.attributes);
+    if (!f) return false;
+    const auto& kernels = element_functions<T>(machine);
+    if (f->is_binary) {
+      made.binary = kernels[f->binary];
+    } else {
+      made.unary = kernels[f->unary];
+    }
+    made.a = static_cast<T>(f->a);
+    made.b = static_cast<T>(f->b);
+    cost_ += f->cost;
+  }
+  instructions_.push_back(std::move(made));
+  return true;
+}
+
+// A slot is free again after the last reader of what it holds; kernels may write over an operand.
+// The last result has no slot.
+template <class T>
+void RowProgram<T>::assign_slots(const FusedProgram& program) {
+  const size_t count = program.instructions.size();
+  std::vector<size_t> last_reader(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    for (const FusedOperand& operand : program.instructions[i].operands) {
+      if (operand.kind == Kind::kResult) last_reader[static_cast<size_t>(operand.index)] = i;
+    }
+  }
+  std::vector<int32_t> free;
+  std::vector<int32_t> slots(count, -1);
+  for (size_t i = 0; i < count; ++i) {
+    for (Place& place : instructions_[i].operands) {
+      if (place.kind != Kind::kResult) continue;
+      const auto source = static_cast<size_t>(place.index);
+      place.index = slots[source];
+      const bool is_known = std::ranges::find(free, slots[source]) != free.end();
+      if (last_reader[source] == i && !is_known) free.push_back(slots[source]);
+    }
+    if (i + 1 == count) {
+      instructions_[i].slot = -1;
+    } else if (free.empty()) {
+      instructions_[i].slot = num_slots_++;
+    } else {
+      instructions_[i].slot = free.back();
+      free.pop_back();
+    }
+    slots[i] = instructions_[i].slot;
+    // A result that nobody reads needs its slot only here.
+    if (i + 1 < count && last_reader[i] <= i) free.push_back(slots[i]);
+  }
+}
+
+template <class T>
+std::optional<RowProgram<T>> RowProgram<T>::make(const FusedProgram& program, DType dtype,
+                                                 const Machine& machine) {
+  RowProgram made;
+  made.dtype_ = dtype;
+  for (const FusedInstruction& instruction : program.instructions) {
+    if (!made.add(instruction, machine)) return std::nullopt;
+  }
+  made.assign_slots(program);
+  return made;
+}
+
+template <class T>
+void RowProgram<T>::round_to_dtype(T* values, int64_t n) const {
+  if (dtype_ == kDTypeOf<T>) return;
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr int64_t kAtOnce = 256;
+    std::array<std::byte, kAtOnce * sizeof(float)> narrow;
+    for (int64_t i = 0; i < n; i += kAtOnce) {
+      const int64_t count = std::min(kAtOnce, n - i);
+      narrow_row(dtype_, values + i, narrow.data(), count);
+      widen_row(dtype_, narrow.data(), values + i, count);
+    }
+  }
+}
+
+template <class T>
+void RowProgram<T>::run(std::span<const T* const> inputs, T* result, int64_t n, T* scratch) const {
+  if (instructions_.empty()) {
+    if (result != inputs[0]) std::memmove(result, inputs[0], static_cast<size_t>(n) * sizeof(T));
+    return;
+  }
+  const auto at = [&](const Place& place) -> const T* {
+    if (place.kind == Kind::kAbsent) return nullptr;
+    if (place.kind == Kind::kInput) return inputs[static_cast<size_t>(place.index)];
+    return scratch + place.index * n;
+  };
+  for (const Instruction& instruction : instructions_) {
+    T* to = instruction.slot < 0 ? result : scratch + instruction.slot * n;
+    const T* x = at(instruction.operands[0]);
+    if (instruction.unary != nullptr) {
+      instruction.unary(x, to, n, instruction.a, instruction.b);
+    } else if (instruction.binary != nullptr) {
+      instruction.binary(x, at(instruction.operands[1]), to, n, instruction.a);
+    } else {
+      instruction.norm(
+          {x, at(instruction.operands[1]), at(instruction.operands[2]), to, n, instruction.a});
+    }
+    round_to_dtype(to, n);
+  }
+}
+
+template class RowProgram<float>;
+template class RowProgram<double>;
+
+}  // namespace quern::cpu

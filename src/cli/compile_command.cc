@@ -1,0 +1,119 @@
+// quern compile: what each pass makes of a graph, and where its values will live.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/compile_report.h"
+#include "cli/graph_source.h"
+#include "passes/pipeline.h"
+
+namespace quern::cli {
+namespace {
+
+struct CompileFlags {
+  EngineFlags engine;
+  std::vector<std::string> print_before;
+  std::vector<std::string> print_after;
+  std::vector<std::string> bindings;
+  int64_t tokens = 512;
+  bool has_plan = false;
+  bool has_ir = false;
+  bool is_json = false;
+};
+
+bool asks_for(const std::vector<std::string>& names, std::string_view pass) {
+  return std::ranges::find(names, pass) != names.end() ||
+         std::ranges::find(names, "all") != names.end();
+}
+
+// A misspelt pass would print nothing, in silence.
+Result<void> check_pass_names(const std::vector<std::string>& names) {
+  std::vector<std::string> wanted;
+  for (const std::string& name : names) {
+    if (name != "all") wanted.push_back(name);
+  }
+  const auto found = select_passes(default_pipeline(), {.only = wanted, .off = {}});
+  return found ? Result<void>{} : tl::unexpected(found.error());
+}
+
+// Sizes that are worth a look: one decoded token and a prompt, or what was asked for.
+Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const GraphSource& source) {
+  std::vector<MemoryPhase> phases;
+  if (!source.files || !flags.bindings.empty()) {
+    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_symbols(flags.bindings, 1));
+    phases.push_back({"run", symbols});
+    return phases;
+  }
+  for (const int64_t tokens : {int64_t{1}, flags.tokens}) {
+    SymbolValues symbols;
+    symbols.set('T', tokens);
+    symbols.set('R', 1);
+    phases.push_back({tokens == 1 ? "decode" : "prefill", symbols});
+  }
+  return phases;
+}
+
+Result<void> compile(const CompileFlags& flags) {
+  QUERN_TRY(check_pass_names(flags.print_before));
+  QUERN_TRY(check_pass_names(flags.print_after));
+  QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
+  QUERN_ASSIGN_OR_RETURN(EngineOptions options, flags.engine.options());
+  const BackendRegistry backends = register_backends();
+  QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
+  QUERN_ASSIGN_OR_RETURN(const Capabilities capabilities,
+                         backend->default_caps(options.device_options.isa));
+  CompileReport report{.source = source.description(),
+                       .backend = std::string(backend->name()),
+                       .arch = capabilities.arch,
+                       .numerics = flags.engine.numerics,
+                       .nodes_before = source.graph().nodes().size()};
+  options.compile.observer = [&](const PassTrace& trace) {
+    report.passes.push_back(report_pass(trace, asks_for(flags.print_before, trace.pass),
+                                        asks_for(flags.print_after, trace.pass)));
+  };
+  QUERN_ASSIGN_OR_RETURN(const auto artifact,
+                         compile_graph(source.graph(), *backend, capabilities, options.compile));
+  report.fused = report_fused(artifact->graph());
+  report.nodes_after = artifact->graph().nodes().size();
+  if (flags.has_ir) report.ir = print_graph(artifact->graph());
+  QUERN_ASSIGN_OR_RETURN(const auto phases, phases_of(flags, source));
+  QUERN_ASSIGN_OR_RETURN(report.memory, report_memory(*artifact, phases));
+  if (flags.is_json) {
+    fmt::print("{}\n", to_json(report).dump(1));
+  } else {
+    print_report(report, flags.has_plan);
+  }
+  return {};
+}
+
+}  // namespace
+
+void set_up_compile(OptionSet& command, Action& action) {
+  auto flags = std::make_shared<CompileFlags>();
+  flags->engine.add_to(command);
+  command.describe("MODEL", "GGUF file, manifest (.yaml), or a file with a graph's text");
+  command
+      .add_option("--print-before", flags->print_before,
+                  "Print the IR before this pass ('all': before each); repeatable")
+      .repeatable();
+  command.add_option("--print-after", flags->print_after, "The same after it").repeatable();
+  command.add_flag("--ir", flags->has_ir, "Print the IR that runs");
+  command.add_flag("--plan", flags->has_plan, "Print where each value lives");
+  command
+      .add_option("--tokens", flags->tokens, "Tokens of a prompt, for the sizes of a model's plan")
+      .range(1, 1 << 24)
+      .show_default();
+  command
+      .add_option("--bind", flags->bindings,
+                  "SYMBOL=N: an extent for the sizes, such as T=4; repeatable")
+      .repeatable();
+  command.add_flag("--json", flags->is_json, "Report as JSON");
+  command.footer("Example: quern compile model.gguf --print-after fuse_products --plan");
+  action = [flags] { return compile(*flags); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,83 @@
+// What `quern compile` tells: passes, fused nodes, memory.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "passes/memory_plan.h"
+#include "quern/device.h"
+
+namespace quern::cli {
+
+struct PassReport {
+  std::string name;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+  bool has_changed = false;
+  double seconds = 0;
+  std::string ir_before;  // empty: not asked for
+  std::string ir_after;
+};
+
+// Fused nodes with one program.
+struct FusedReport {
+  std::string op;
+  std::string program;
+  std::vector<std::string> nodes;
+};
+
+// A size to plan for, with its name.
+struct MemoryPhase {
+  std::string name;
+  SymbolValues symbols;
+};
+
+// One storage of the plan, and the values that use it one after another or as views.
+struct StorageReport {
+  std::string value;
+  Home home = Home::kArena;
+  bool is_packed = false;
+  int64_t size_bytes = 0;
+  int64_t offset = 0;
+  std::string first;  // node that first writes it; empty: there from the start
+  std::string last;   // node that last reads it; empty: to the end
+  std::vector<std::string> shared_by;
+};
+
+struct MemoryReport {
+  MemoryPhase phase;
+  PlanSizes sizes;
+  std::string high_water_node;
+  int64_t result_bytes = 0;
+  int64_t loaded_bytes = 0;  // weights and constants that steps read in place
+  std::vector<StorageReport> storages;
+};
+
+struct CompileReport {
+  std::string source;
+  std::string backend;
+  std::string arch;
+  std::string numerics;
+  size_t nodes_before = 0;
+  size_t nodes_after = 0;
+  std::vector<PassReport> passes = {};
+  std::vector<FusedReport> fused = {};
+  std::vector<MemoryReport> memory = {};  // empty for backends that plan none
+  std::string ir = {};
+};
+
+PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after);
+std::vector<FusedReport> report_fused(const Graph& graph);
+// Errors: sizes past the limits.
+Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
+                                                const std::vector<MemoryPhase>& phases);
+
+nlohmann::ordered_json to_json(const CompileReport& report);
+// To stdout. `has_plan` adds every storage.
+void print_report(const CompileReport& report, bool has_plan);
+
+// "1.5 KiB"
+std::string bytes_text(double bytes);
+
+}  // namespace quern::cli

@@ -1,0 +1,148 @@
+// quern explain: where a model or graph runs, why, and what it costs.
+#include <fmt/format.h>
+
+#include "base/atomic_file.h"
+#include "base/fail.h"
+#include "cli/commands.h"
+#include "cli/explain_report.h"
+#include "cli/graph_source.h"
+#include "cli/node_times.h"
+
+namespace quern::cli {
+namespace {
+
+struct ExplainFlags {
+  EngineFlags engine;
+  int64_t tokens = 512;
+  int64_t cached_rows = 256;
+  std::string phase = "both";
+  std::vector<std::string> bindings;
+  int64_t repetitions = 10;
+  bool is_measured = false;
+  bool is_summary = false;
+  bool is_json = false;
+  std::string html;
+};
+
+// What is compiled once and explained for each phase.
+struct Compiled {
+  const Backend& backend;
+  Device& device;
+  const Artifact& artifact;
+  DeviceRoof roof;
+};
+
+Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size,
+                                   std::span<const double> measured) {
+  ExplainPhase phase{
+      .name = size.name, .tokens = size.tokens, .cached_rows = size.cached_rows, .explanation = {}};
+  const CostContext context{.symbols = size.symbols, .cached_rows = size.cached_rows};
+  QUERN_ASSIGN_OR_RETURN(phase.explanation,
+                         explain(compiled.artifact, compiled.backend,
+                                 compiled.device.capabilities(), compiled.roof, context, measured));
+  return phase;
+}
+
+Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSource& source) {
+  std::vector<RunSize> sizes;
+  if (!source.files) {
+    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_symbols(flags.bindings, 1));
+    sizes.push_back({.name = "run", .tokens = 0, .cached_rows = 0, .symbols = symbols});
+    return sizes;
+  }
+  const auto add = [&](std::string name, int64_t tokens, int64_t cached_rows) {
+    RunSize size{.name = std::move(name), .tokens = tokens, .cached_rows = cached_rows};
+    size.symbols.set('T', tokens);
+    size.symbols.set('R', 1);
+    sizes.push_back(size);
+  };
+  if (flags.phase != "prefill") add("decode", 1, flags.cached_rows);
+  if (flags.phase != "decode") add("prefill", flags.tokens, 0);
+  return sizes;
+}
+
+Result<ExplainReport> make_report(const ExplainFlags& flags) {
+  QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
+  QUERN_ASSIGN_OR_RETURN(const EngineOptions options, flags.engine.options());
+  const BackendRegistry backends = register_backends();
+  QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
+  QUERN_ASSIGN_OR_RETURN(const auto device, backend->open(options.device_options));
+  QUERN_ASSIGN_OR_RETURN(
+      const auto artifact,
+      compile_graph(source.graph(), *backend, device->capabilities(), options.compile));
+  const Compiled compiled{*backend, *device, *artifact,
+                          device->measure_roof().value_or(DeviceRoof{})};
+  ExplainReport report{.source = source.description(),
+                       .backend = std::string(backend->name()),
+                       .arch = device->capabilities().arch,
+                       .threads = device->capabilities().num_threads,
+                       .numerics = flags.engine.numerics,
+                       .is_measured = flags.is_measured,
+                       .phases = {}};
+  QUERN_ASSIGN_OR_RETURN(const auto sizes, sizes_of(flags, source));
+  std::unique_ptr<NodeTimes> times;
+  if (flags.is_measured && source.files) {
+    QUERN_ASSIGN_OR_RETURN(times, NodeTimes::of_model(flags.engine, *artifact, flags.is_json));
+  } else if (flags.is_measured) {
+    QUERN_ASSIGN_OR_RETURN(times, NodeTimes::of_graph(*artifact, *device));
+  }
+  for (const RunSize& size : sizes) {
+    std::vector<double> measured;
+    if (times) {
+      QUERN_ASSIGN_OR_RETURN(measured, times->measure(size, flags.repetitions));
+    }
+    QUERN_ASSIGN_OR_RETURN(ExplainPhase phase, explain_phase(compiled, size, measured));
+    report.phases.push_back(std::move(phase));
+  }
+  return report;
+}
+
+Result<void> explain_command(const ExplainFlags& flags) {
+  QUERN_ASSIGN_OR_RETURN(const ExplainReport report, make_report(flags));
+  if (!flags.html.empty()) {
+    QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(flags.html));
+    QUERN_TRY(file.write(html_page(report)));
+    QUERN_TRY(file.commit(Durability::kProcess));
+    fmt::print(stderr, "Wrote {}\n", flags.html);
+  }
+  if (flags.is_json) {
+    fmt::print("{}\n", to_json(report).dump(1));
+  } else if (flags.html.empty()) {
+    print_report(report, flags.is_summary);
+  }
+  return {};
+}
+
+}  // namespace
+
+void set_up_explain(OptionSet& command, Action& action) {
+  auto flags = std::make_shared<ExplainFlags>();
+  flags->engine.add_to(command);
+  command.describe("MODEL", "GGUF file, manifest (.yaml), or a file with a graph's text");
+  command.add_option("--phase", flags->phase, "Of a model: decode (one token), prefill, or both")
+      .one_of({"decode", "prefill", "both"})
+      .show_default();
+  command.add_option("--tokens", flags->tokens, "Tokens of the prompt in prefill")
+      .range(1, 1 << 20)
+      .show_default();
+  command
+      .add_option("--cached", flags->cached_rows,
+                  "Rows in the key-value cache before a decoded token")
+      .range(0, 1 << 20)
+      .show_default();
+  command
+      .add_option("--bind", flags->bindings,
+                  "SYMBOL=N: an extent of a graph, such as T=4; repeatable")
+      .repeatable();
+  command.add_flag("--measure", flags->is_measured, "Run it and time each node");
+  command.add_option("--repetitions", flags->repetitions, "Measured runs; their means are shown")
+      .range(1, 100000)
+      .show_default();
+  command.add_flag("--summary", flags->is_summary, "Sums only, not every node");
+  command.add_flag("--json", flags->is_json, "Report as JSON");
+  command.add_option("--html", flags->html, "Write a page for a browser to this file");
+  command.footer("Example: quern explain model.gguf --measure --html model.html");
+  action = [flags] { return explain_command(*flags); };
+}
+
+}  // namespace quern::cli

@@ -1,0 +1,80 @@
+// Model files by their magic, manifests by their names, graphs by their text.
+#include "cli/graph_source.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "base/fail.h"
+#include "formats/manifest/manifest.h"
+#include "quern/op.h"
+
+namespace quern::cli {
+namespace {
+
+Result<std::string> read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fail::not_found("The file '{}' cannot be opened.", path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
+}
+
+bool is_model_file(const std::string& path) {
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
+  return std::string_view(magic, sizeof(magic)) == "GGUF";
+}
+
+}  // namespace
+
+std::string GraphSource::description() const {
+  if (!files) return fmt::format("{}: a graph of {} nodes", path, graph().nodes().size());
+  const LanguageModel& model = files->model;
+  return fmt::format("{}: {}, {} parameters, {} activations", path, model.architecture,
+                     model.num_parameters, activations_name(model.activations));
+}
+
+Result<GraphSource> open_graph_source(const EngineFlags& flags) {
+  GraphSource source{.path = flags.model, .files = {}, .text = {}};
+  const auto load = [&]() -> Result<void> {
+    if (is_model_file(flags.model)) {
+      QUERN_ASSIGN_OR_RETURN(source.files, flags.open_files());
+      return {};
+    }
+    if (flags.model.ends_with(".yaml") || flags.model.ends_with(".yml")) {
+      QUERN_ASSIGN_OR_RETURN(Manifest manifest, read_manifest(flags.model, builtin_ops()));
+      source.text = std::move(manifest.graph);
+      return {};
+    }
+    QUERN_ASSIGN_OR_RETURN(const std::string text, read_text(flags.model));
+    QUERN_ASSIGN_OR_RETURN(source.text, parse_graph(text, builtin_ops()));
+    return {};
+  };
+  if (auto loaded = load(); !loaded) {
+    return tl::unexpected(
+        loaded.error().with_context(fmt::format("While loading '{}'", flags.model)));
+  }
+  return source;
+}
+
+Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback) {
+  SymbolValues symbols;
+  for (char symbol = 'A'; symbol <= 'Z'; ++symbol) symbols.set(symbol, fallback);
+  for (const std::string& binding : bindings) {
+    int64_t value = -1;
+    const bool is_letter = binding.size() > 2 && binding[0] >= 'A' && binding[0] <= 'Z';
+    if (is_letter && binding[1] == '=') {
+      const char* end = binding.data() + binding.size();
+      const auto parsed = std::from_chars(binding.data() + 2, end, value);
+      if (parsed.ec != std::errc{} || parsed.ptr != end) value = -1;
+    }
+    if (value < 0) return fail::invalid("--bind {} is no binding such as T=4.", binding);
+    symbols.set(binding[0], value);
+  }
+  return symbols;
+}
+
+}  // namespace quern::cli

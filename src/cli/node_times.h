@@ -1,0 +1,37 @@
+// Measures the time of each node of a compiled graph.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/engine_flags.h"
+#include "quern/device.h"
+
+namespace quern::cli {
+
+// What one run has to do.
+struct RunSize {
+  std::string name;
+  int64_t tokens = 0;       // of a language model
+  int64_t cached_rows = 0;  // in the key-value cache before the run
+  SymbolValues symbols = {};
+};
+
+// One thread only; the artifact must outlive it.
+class NodeTimes {
+ public:
+  virtual ~NodeTimes() = default;
+
+  // Loads the model of the flags, which compiles to `artifact`, and runs tokens through it.
+  static Result<std::unique_ptr<NodeTimes>> of_model(const EngineFlags& flags,
+                                                     const Artifact& artifact, bool is_quiet);
+  // Runs the graph on inputs that are made up. Errors: a graph with weights or states.
+  static Result<std::unique_ptr<NodeTimes>> of_graph(const Artifact& artifact, Device& device);
+
+  // Mean seconds of each node of the artifact's graph over `repetitions` runs after one to warm up;
+  // negative for nodes that do not run.
+  virtual Result<std::vector<double>> measure(const RunSize& size, int64_t repetitions) = 0;
+};
+
+}  // namespace quern::cli

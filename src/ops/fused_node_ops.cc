@@ -1,0 +1,340 @@
+// Nodes that the fusion passes make of several: chains of elementwise operations, products with
+// what follows them, quantisation with what precedes it, attention over plain tensors. Each is by
+// definition what its parts give one after the other, every result rounded as it stands.
+#include <cstring>
+#include <vector>
+
+#include "base/fail.h"
+#include "ops/fused_program.h"
+#include "ops/linear_kernel.h"
+#include "ops/op_parts.h"
+#include "ops/register_ops.h"
+#include "ops/type_rules.h"
+#include "quern/tensor.h"
+
+namespace quern {
+namespace {
+
+using namespace op_parts;
+using namespace type_rules;
+using Types = std::vector<TensorType>;
+
+// Memory of a result between two parts of a fused node.
+struct Between {
+  TensorView view;
+  std::vector<std::byte> bytes;
+
+  static Result<Between> make(const TensorType& type) {
+    Between made;
+    QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve({}));
+    QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(type.dtype, shape));
+    made.bytes.resize(static_cast<size_t>(size) + 1);  // an empty tensor is not an absent one
+    made.view = {type.dtype, shape, made.bytes.data()};
+    return made;
+  }
+};
+
+TensorType type_of(const TensorView& view) {
+  TensorType type{view.dtype, {}};
+  for (const int64_t extent : view.shape.dims()) type.dims.push_back(Dim::constant(extent));
+  return type;
+}
+
+Result<FusedProgram> program_of(const Attributes& attributes) {
+  auto program = parse_fused_program(attributes.text("program"), builtin_ops());
+  if (program) return program;
+  return tl::unexpected(program.error().with_context("Attribute 'program'"));
+}
+
+// A program of elementwise operations.
+Result<FusedProgram> elementwise_program_of(const Attributes& attributes) {
+  QUERN_ASSIGN_OR_RETURN(FusedProgram program, program_of(attributes));
+  if (program.is_elementwise()) return program;
+  return fail::invalid("Attribute 'program' is '{}'; only elementwise operations may follow.",
+                       attributes.text("program"));
+}
+
+// The products first, then the inputs from port `first` on.
+template <class Item>
+std::vector<Item> program_inputs(std::vector<Item> products, std::span<const Item> inputs,
+                                 size_t first) {
+  for (size_t port = first; port < inputs.size(); ++port) products.push_back(inputs[port]);
+  return products;
+}
+
+Result<Types> infer_program(const FusedProgram& program, std::vector<const TensorType*> products,
+                            const InferContext& context, size_t first) {
+  QUERN_ASSIGN_OR_RETURN(
+      TensorType y,
+      infer_fused_program(program, program_inputs(std::move(products), context.inputs, first)));
+  return Types{std::move(y)};
+}
+
+Result<void> run_program(const KernelContext& context, std::vector<TensorView> products,
+                         size_t first) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
+  return run_fused_program(program, program_inputs(std::move(products), context.inputs, first),
+                           context.outputs[0]);
+}
+
+AttributeDef program_attribute(std::string doc) {
+  return text("program", kRequired, std::move(doc));
+}
+
+// fused.elementwise -------------------------------------------------------------------------
+
+Result<Types> infer_elementwise(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
+  return infer_program(program, {}, context, 0);
+}
+
+Result<void> run_elementwise(const KernelContext& context) {
+  return run_program(context, {}, 0);
+}
+
+// fused.linear and fused.gated_linear -------------------------------------------------------
+
+constexpr size_t kLinearOperands = 4;  // x, weight, bias, scale
+constexpr size_t kGatedOperands = 6;   // x, gate, up, gate_bias, up_bias, scale
+
+Attributes linear_attributes(double weight_scale) {
+  return {
+      {"in_features", int64_t{0}}, {"out_features", int64_t{0}}, {"weight_scale", weight_scale}};
+}
+
+Result<TensorType> infer_product(std::vector<const TensorType*> ports, double weight_scale) {
+  const Attributes attributes = linear_attributes(weight_scale);
+  QUERN_ASSIGN_OR_RETURN(
+      Types types, infer_linear({ports, attributes, {}, builtin_ops().find("projection.linear")}));
+  return std::move(types.front());
+}
+
+Result<Between> run_product(std::vector<TensorView> ports, double weight_scale) {
+  std::vector<TensorType> types;
+  for (const TensorView& view : ports) types.push_back(type_of(view));
+  std::vector<const TensorType*> pointers;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    pointers.push_back(ports[i].is_present() ? &types[i] : nullptr);
+  }
+  QUERN_ASSIGN_OR_RETURN(const TensorType type, infer_product(pointers, weight_scale));
+  QUERN_ASSIGN_OR_RETURN(Between y, Between::make(type));
+  QUERN_TRY(run_linear(
+      {.inputs = ports, .outputs = {&y.view, 1}, .attributes = linear_attributes(weight_scale)}));
+  return y;
+}
+
+// Ports of projection.linear; `pick` names them in the fused node.
+template <class Item>
+std::vector<Item> pick(std::span<const Item> inputs, std::initializer_list<size_t> ports) {
+  std::vector<Item> picked;
+  for (const size_t port : ports) picked.push_back(inputs[port]);
+  return picked;
+}
+
+Result<Types> infer_fused_linear(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(
+      const TensorType y,
+      infer_product(pick(context.inputs, {0, 1, 2, 3}), context.attributes.number("weight_scale")));
+  return infer_program(program, {&y}, context, kLinearOperands);
+}
+
+Result<void> run_fused_linear(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Between y, run_product(pick(context.inputs, {0, 1, 2, 3}),
+                                                      context.attributes.number("weight_scale")));
+  return run_program(context, {y.view}, kLinearOperands);
+}
+
+Result<Types> infer_gated_linear(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(
+      const TensorType gate,
+      infer_product(pick(context.inputs, {0, 1, 3, 5}), context.attributes.number("weight_scale")));
+  QUERN_ASSIGN_OR_RETURN(const TensorType up,
+                         infer_product(pick(context.inputs, {0, 2, 4, 5}),
+                                       context.attributes.number("up_weight_scale")));
+  return infer_program(program, {&gate, &up}, context, kGatedOperands);
+}
+
+Result<void> run_gated_linear(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(
+      const Between gate,
+      run_product(pick(context.inputs, {0, 1, 3, 5}), context.attributes.number("weight_scale")));
+  QUERN_ASSIGN_OR_RETURN(const Between up,
+                         run_product(pick(context.inputs, {0, 2, 4, 5}),
+                                     context.attributes.number("up_weight_scale")));
+  return run_program(context, {gate.view, up.view}, kGatedOperands);
+}
+
+// fused.matmul and fused.attention ----------------------------------------------------------
+
+// Type rule and kernel of a registered operation without attributes.
+Result<TensorType> infer_op(std::string_view id, std::vector<const TensorType*> inputs) {
+  const OpDef* op = builtin_ops().find(id);
+  const Attributes none;
+  QUERN_ASSIGN_OR_RETURN(Types types, op->infer({inputs, none, {}, op}));
+  return std::move(types.front());
+}
+
+Result<void> run_op(std::string_view id, std::vector<TensorView> inputs, const TensorView& output) {
+  const Attributes none;
+  return builtin_ops().find(id)->reference(
+      {.inputs = inputs, .outputs = {&output, 1}, .attributes = none});
+}
+
+Result<Types> infer_fused_matmul(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(const TensorType c,
+                         infer_op("math.matmul", {context.inputs[0], context.inputs[1]}));
+  return infer_program(program, {&c}, context, 2);
+}
+
+Result<Between> run_matmul(const TensorView& a, const TensorView& b) {
+  const TensorType type{a.dtype, {Dim::constant(a.shape[0]), Dim::constant(b.shape[1])}};
+  QUERN_ASSIGN_OR_RETURN(Between c, Between::make(type));
+  QUERN_TRY(run_op("math.matmul", {a, b}, c.view));
+  return c;
+}
+
+Result<void> run_fused_matmul(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const Between c, run_matmul(context.inputs[0], context.inputs[1]));
+  return run_program(context, {c.view}, 2);
+}
+
+Result<Types> infer_fused_attention(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(const TensorType scores,
+                         infer_op("math.matmul", {context.inputs[0], context.inputs[1]}));
+  QUERN_ASSIGN_OR_RETURN(const Types finished, infer_program(program, {&scores}, context, 3));
+  QUERN_ASSIGN_OR_RETURN(const TensorType shares, infer_op("math.softmax", {&finished.front()}));
+  QUERN_ASSIGN_OR_RETURN(TensorType out, infer_op("math.matmul", {&shares, context.inputs[2]}));
+  return Types{std::move(out)};
+}
+
+Result<void> run_fused_attention(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(const Between scores, run_matmul(context.inputs[0], context.inputs[1]));
+  QUERN_ASSIGN_OR_RETURN(const Between finished, Between::make(type_of(scores.view)));
+  QUERN_TRY(
+      run_fused_program(program, program_inputs({scores.view}, context.inputs, 3), finished.view));
+  QUERN_TRY(run_op("math.softmax", {finished.view}, scores.view));
+  return run_op("math.matmul", {scores.view, context.inputs[2]}, context.outputs[0]);
+}
+
+// fused.quantize ----------------------------------------------------------------------------
+
+bool may_precede_quantize(const FusedInstruction& instruction) {
+  const std::string& id = instruction.op->id;
+  return instruction.op->is_elementwise || id == "math.rmsnorm" || id == "math.layernorm";
+}
+
+Result<FusedProgram> quantize_program_of(const Attributes& attributes) {
+  QUERN_ASSIGN_OR_RETURN(FusedProgram program, program_of(attributes));
+  for (const FusedInstruction& instruction : program.instructions) {
+    if (may_precede_quantize(instruction)) continue;
+    return fail::invalid("{} cannot precede a quantisation; norms and elementwise operations can.",
+                         instruction.op->id);
+  }
+  return program;
+}
+
+Attributes dynamic_attributes(const Attributes& attributes) {
+  return {{"block", attributes.integer("block")}, {"bits", attributes.integer("bits")}};
+}
+
+Result<Types> infer_fused_quantize(const InferContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, quantize_program_of(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(const TensorType x, infer_fused_program(program, context.inputs));
+  const OpDef* op = builtin_ops().find("quant.dynamic");
+  const std::vector<const TensorType*> inputs{&x};
+  const Attributes attributes = dynamic_attributes(context.attributes);
+  return op->infer({inputs, attributes, {}, op});
+}
+
+Result<void> run_fused_quantize(const KernelContext& context) {
+  QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
+  std::vector<TensorType> types;
+  for (const TensorView& view : context.inputs) types.push_back(type_of(view));
+  std::vector<const TensorType*> pointers;
+  for (const TensorType& type : types) pointers.push_back(&type);
+  QUERN_ASSIGN_OR_RETURN(const TensorType type, infer_fused_program(program, pointers));
+  QUERN_ASSIGN_OR_RETURN(const Between x, Between::make(type));
+  QUERN_TRY(run_fused_program(program, context.inputs, x.view));
+  const Attributes attributes = dynamic_attributes(context.attributes);
+  return builtin_ops()
+      .find("quant.dynamic")
+      ->reference({.inputs = {&x.view, 1}, .outputs = context.outputs, .attributes = attributes});
+}
+
+PortDef operands_port() {
+  return {.name = "operands", .is_optional = true, .is_variadic = true};
+}
+
+void register_products(OpRegistry& registry) {
+  registry.add({.id = "fused.linear",
+                .doc = "projection.linear, then the program on its result (x0) and the operands "
+                       "(x1, ...): activation, residual, bias.",
+                .inputs = {port("x"), port("weight"), optional_port("bias"), optional_port("scale"),
+                           operands_port()},
+                .outputs = {port("y")},
+                .attributes = {number("weight_scale", 1.0, "As in projection.linear."),
+                               program_attribute("Elementwise operations after the product.")},
+                .infer = infer_fused_linear,
+                .reference = run_fused_linear});
+  registry.add(
+      {.id = "fused.gated_linear",
+       .doc = "Two projection.linear of one x, then the program on their results (x0 of "
+              "the gate, x1 of up) and the operands (x2, ...).",
+       .inputs = {port("x"), port("gate_weight"), port("up_weight"), optional_port("gate_bias"),
+                  optional_port("up_bias"), optional_port("scale"), operands_port()},
+       .outputs = {port("y")},
+       .attributes = {number("weight_scale", 1.0, "Of the gate, as in projection.linear."),
+                      number("up_weight_scale", 1.0, "Of up."),
+                      program_attribute("Elementwise operations after the products.")},
+       .infer = infer_gated_linear,
+       .reference = run_gated_linear});
+  registry.add({.id = "fused.matmul",
+                .doc = "math.matmul, then the program on its result (x0) and the operands (x1, "
+                       "...).",
+                .inputs = {port("a"), port("b"), operands_port()},
+                .outputs = {port("c")},
+                .attributes = {program_attribute("Elementwise operations after the product.")},
+                .infer = infer_fused_matmul,
+                .reference = run_fused_matmul});
+}
+
+}  // namespace
+
+void register_fused_node_ops(OpRegistry& registry) {
+  registry.add({.id = "fused.elementwise",
+                .doc = "A program of elementwise operations on the inputs x0, x1, ..., each result "
+                       "rounded to its type: \"math.mul(x0, x1); activation.relu(v0)\".",
+                .inputs = {variadic_port("x")},
+                .outputs = {port("y")},
+                .attributes = {program_attribute("The operations, in order.")},
+                .infer = infer_elementwise,
+                .reference = run_elementwise,
+                .in_place_input = 0});
+  register_products(registry);
+  registry.add({.id = "fused.attention",
+                .doc = "math.matmul(q, kt), the program on the scores (x0) and the operands (x1, "
+                       "...), math.softmax, math.matmul with v: in the order of the parts, not in "
+                       "that of the attention operations.",
+                .inputs = {port("q"), port("kt"), port("v"), operands_port()},
+                .outputs = {port("out")},
+                .attributes = {program_attribute("Elementwise operations on the scores.")},
+                .infer = infer_fused_attention,
+                .reference = run_fused_attention});
+  registry.add({.id = "fused.quantize",
+                .doc = "quant.dynamic of the result of a program of norms and elementwise "
+                       "operations on the inputs x0, x1, ....",
+                .inputs = {variadic_port("x")},
+                .outputs = {port("q"), port("d")},
+                .attributes = {integer("block", 32, "As in quant.dynamic."),
+                               integer("bits", 8, "As in quant.dynamic."),
+                               program_attribute("The operations before the quantisation.")},
+                .infer = infer_fused_quantize,
+                .reference = run_fused_quantize});
+}
+
+}  // namespace quern

@@ -1,0 +1,204 @@
+// Text, types and reference kernel of fused programs.
+#include "ops/fused_program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <deque>
+
+#include "base/fail.h"
+#include "ir/node_rules.h"
+#include "ir/text_cursor.h"
+#include "quern/tensor.h"
+
+namespace quern {
+namespace {
+
+using Kind = FusedOperand::Kind;
+
+std::string operand_text(const FusedOperand& operand) {
+  if (operand.kind == Kind::kAbsent) return "_";
+  return fmt::format("{}{}", operand.kind == Kind::kInput ? 'x' : 'v', operand.index);
+}
+
+std::string instruction_text(const FusedInstruction& instruction) {
+  std::string text = instruction.op->id + "(";
+  for (size_t i = 0; i < instruction.operands.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + operand_text(instruction.operands[i]);
+  }
+  text += ")";
+  std::string attributes;
+  for (const auto& [name, value] : instruction.attributes) {
+    const AttributeDef* def = instruction.op->find_attribute(name);
+    if (def != nullptr && def->default_value && *def->default_value == value) continue;
+    attributes +=
+        fmt::format("{}{} = {}", attributes.empty() ? "" : ", ", name, attribute_to_string(value));
+  }
+  return attributes.empty() ? text : text + " {" + attributes + "}";
+}
+
+// "x3", "v0" or "_".
+Result<FusedOperand> parse_operand(TextCursor& cursor, size_t num_results) {
+  QUERN_ASSIGN_OR_RETURN(const std::string name, cursor.name());
+  if (name == "_") return FusedOperand{};
+  FusedOperand operand{name[0] == 'x' ? Kind::kInput : Kind::kResult, 0};
+  const char* end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + 1, end, operand.index);
+  const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && operand.index >= 0;
+  if (!is_number || (name[0] != 'x' && name[0] != 'v')) {
+    return cursor.error(fmt::format("'{}' is no operand: x0 is an input, v0 a result", name));
+  }
+  const bool is_early =
+      operand.kind == Kind::kResult && static_cast<size_t>(operand.index) >= num_results;
+  if (is_early) return cursor.error(fmt::format("'{}' is used before it is made", name));
+  return operand;
+}
+
+Result<FusedInstruction> parse_instruction(TextCursor& cursor, const OpRegistry& registry,
+                                           size_t num_results) {
+  FusedInstruction made;
+  QUERN_ASSIGN_OR_RETURN(const std::string id, cursor.name());
+  made.op = registry.find(id);
+  if (made.op == nullptr) return fail::not_found("There is no operation '{}'.", id);
+  const bool is_usable = made.op->effect == Effect::kPure && made.op->outputs.size() == 1 &&
+                         made.op->reference != nullptr && !made.op->inputs.empty();
+  if (!is_usable) {
+    return fail::invalid(
+        "{} cannot stand in a fused program: it needs inputs, one output and no effect.", id);
+  }
+  QUERN_TRY(cursor.expect("("));
+  do {
+    QUERN_ASSIGN_OR_RETURN(const FusedOperand operand, parse_operand(cursor, num_results));
+    made.operands.push_back(operand);
+  } while (cursor.accept(","));
+  QUERN_TRY(cursor.expect(")"));
+  QUERN_ASSIGN_OR_RETURN(const Attributes given, cursor.attributes());
+  QUERN_ASSIGN_OR_RETURN(made.attributes, complete_attributes(*made.op, given));
+  return made;
+}
+
+// The types of all results in order.
+Result<std::vector<TensorType>> infer_results(const FusedProgram& program,
+                                              std::span<const TensorType* const> inputs) {
+  std::vector<TensorType> results;
+  results.reserve(program.instructions.size());  // pointers into it stay
+  for (const FusedInstruction& instruction : program.instructions) {
+    std::vector<const TensorType*> types;
+    for (const FusedOperand& operand : instruction.operands) {
+      const auto index = static_cast<size_t>(operand.index);
+      const bool is_missing =
+          operand.kind == Kind::kInput && (index >= inputs.size() || inputs[index] == nullptr);
+      if (is_missing) {
+        return fail::invalid("The program reads x{}, but the node gives it {} tensors.",
+                             operand.index, inputs.size());
+      }
+      if (operand.kind == Kind::kAbsent) types.push_back(nullptr);
+      if (operand.kind == Kind::kInput) types.push_back(inputs[index]);
+      if (operand.kind == Kind::kResult) types.push_back(&results[index]);
+    }
+    std::vector<ValueId> ports;
+    for (const TensorType* type : types) ports.push_back(type == nullptr ? kNoValue : 0);
+    QUERN_TRY(check_ports(*instruction.op, ports));
+    types.resize(std::max(types.size(), instruction.op->inputs.size()), nullptr);
+    auto inferred =
+        instruction.op->infer(InferContext{types, instruction.attributes, {}, instruction.op});
+    if (!inferred) return tl::unexpected(inferred.error().with_context(instruction.op->id));
+    results.push_back(std::move(inferred->front()));
+  }
+  return results;
+}
+
+TensorType type_of(const TensorView& view) {
+  TensorType type{view.dtype, {}};
+  for (const int64_t extent : view.shape.dims()) type.dims.push_back(Dim::constant(extent));
+  return type;
+}
+
+Result<std::vector<TensorType>> infer_on_views(const FusedProgram& program,
+                                               std::span<const TensorView> inputs) {
+  std::vector<TensorType> types;
+  for (const TensorView& view : inputs) types.push_back(type_of(view));
+  std::vector<const TensorType*> pointers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    pointers.push_back(inputs[i].is_present() ? &types[i] : nullptr);
+  }
+  return infer_results(program, pointers);
+}
+
+}  // namespace
+
+std::string FusedProgram::to_string() const {
+  std::string text;
+  for (const FusedInstruction& instruction : instructions) {
+    text += (text.empty() ? "" : "; ") + instruction_text(instruction);
+  }
+  return text;
+}
+
+bool FusedProgram::is_elementwise() const {
+  return std::ranges::all_of(instructions,
+                             [](const FusedInstruction& i) { return i.op->is_elementwise; });
+}
+
+Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry& registry) {
+  FusedProgram program;
+  TextCursor cursor(text, 1);
+  while (!cursor.is_end()) {
+    if (program.instructions.size() == kMaxFusedInstructions) {
+      return fail::invalid("A fused program has more than {} instructions.", kMaxFusedInstructions);
+    }
+    QUERN_ASSIGN_OR_RETURN(FusedInstruction made,
+                           parse_instruction(cursor, registry, program.instructions.size()));
+    program.instructions.push_back(std::move(made));
+    if (cursor.is_end()) break;
+    QUERN_TRY(cursor.expect(";"));
+  }
+  return program;
+}
+
+Result<TensorType> infer_fused_program(const FusedProgram& program,
+                                       std::span<const TensorType* const> inputs) {
+  if (program.instructions.empty()) {
+    if (!inputs.empty() && inputs[0] != nullptr) return *inputs[0];
+    return fail::invalid("An empty program needs a tensor to give.");
+  }
+  QUERN_ASSIGN_OR_RETURN(auto results, infer_results(program, inputs));
+  return std::move(results.back());
+}
+
+Result<void> run_fused_program(const FusedProgram& program, std::span<const TensorView> inputs,
+                               const TensorView& output) {
+  if (program.instructions.empty()) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(output.dtype, output.shape));
+    if (size > 0) std::memcpy(output.data, inputs[0].data, static_cast<size_t>(size));
+    return {};
+  }
+  QUERN_ASSIGN_OR_RETURN(const auto types, infer_on_views(program, inputs));
+  std::deque<std::vector<std::byte>> memory;
+  std::vector<TensorView> results;
+  for (size_t i = 0; i < types.size(); ++i) {
+    QUERN_ASSIGN_OR_RETURN(const Shape shape, types[i].resolve({}));
+    QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(types[i].dtype, shape));
+    const bool is_last = i + 1 == types.size();
+    // A tensor without elements has an address too: null means absent.
+    memory.emplace_back(is_last ? 0 : static_cast<size_t>(size) + 1);
+    results.push_back(is_last ? output : TensorView{types[i].dtype, shape, memory.back().data()});
+    const FusedInstruction& instruction = program.instructions[i];
+    std::vector<TensorView> operands;
+    for (const FusedOperand& operand : instruction.operands) {
+      const auto index = static_cast<size_t>(operand.index);
+      if (operand.kind == Kind::kAbsent) operands.emplace_back();
+      if (operand.kind == Kind::kInput) operands.push_back(inputs[index]);
+      if (operand.kind == Kind::kResult) operands.push_back(results[index]);
+    }
+    operands.resize(std::max(operands.size(), instruction.op->inputs.size()));
+    QUERN_TRY(instruction.op->reference({.inputs = operands,
+                                         .outputs = {&results.back(), 1},
+                                         .attributes = instruction.attributes}));
+  }
+  return {};
+}
+
+}  // namespace quern

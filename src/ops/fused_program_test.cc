@@ -1,0 +1,193 @@
+// Programs of fused nodes: text, types, meaning; and the nodes that carry them.
+#include "ops/fused_program.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "quern/graph_builder.h"
+#include "support/op_runner.h"
+
+namespace quern {
+namespace {
+
+FusedProgram parsed(std::string_view text) {
+  auto program = parse_fused_program(text, builtin_ops());
+  EXPECT_TRUE(program.has_value()) << (program ? "" : program.error().message);
+  return program ? std::move(*program) : FusedProgram{};
+}
+
+std::string error_of(std::string_view text) {
+  const auto program = parse_fused_program(text, builtin_ops());
+  EXPECT_FALSE(program.has_value()) << text;
+  return program ? "" : program.error().message;
+}
+
+Tensor f32(const Shape& shape, std::vector<float> values) {
+  return *Tensor::from<float>(DType::kF32, shape, values);
+}
+
+std::vector<float> floats(const Tensor& tensor) {
+  return tensor.is_empty() ? std::vector<float>{} : *tensor.read_as<float>();
+}
+
+TEST(FusedProgram, TextRoundTrips) {
+  for (const char* text :
+       {"", "math.exp(x0)", "math.mul(x0, x1); activation.gelu(v0) {approximate = \"tanh\"}",
+        "math.layernorm(x0, _, x1) {eps = 0.25}; math.add(v0, x0); math.scale(v1) {factor = "
+        "2.0}"}) {
+    EXPECT_EQ(parsed(text).to_string(), text);
+  }
+}
+
+TEST(FusedProgram, AttributesTakeTheirDefaults) {
+  EXPECT_EQ(parsed("math.rmsnorm(x0)").instructions[0].attributes.number("eps"), 1e-6);
+  EXPECT_EQ(parsed("  math.exp( x0 ) ;math.sin(v0)").to_string(), "math.exp(x0); math.sin(v0)");
+}
+
+TEST(FusedProgram, KnowsElementwisePrograms) {
+  EXPECT_TRUE(parsed("math.exp(x0); math.add(v0, x1)").is_elementwise());
+  EXPECT_FALSE(parsed("math.exp(x0); math.rmsnorm(v0)").is_elementwise());
+  EXPECT_TRUE(parsed("").is_elementwise());
+}
+
+TEST(FusedProgram, HostileTextIsAnErrorWithItsPlace) {
+  EXPECT_NE(error_of("math.exp(x0").find("Line 1, column 12"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(v0)").find("used before it is made"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(y0)").find("no operand"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(x)").find("no operand"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(x99999999999999999999)").find("no operand"), std::string::npos);
+  EXPECT_NE(error_of("math.nothing(x0)").find("no operation"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(x0) math.sin(x0)").find("';' is expected"), std::string::npos);
+  EXPECT_NE(error_of("math.exp(x0) {a = 1}").find("no attribute 'a'"), std::string::npos);
+  EXPECT_NE(error_of("math.dropout(x0)").find("cannot stand in a fused program"),
+            std::string::npos);
+  EXPECT_NE(error_of("sort.top_k(x0) {k = 1}").find("one output"), std::string::npos);
+}
+
+TEST(FusedProgram, LongProgramsAreRefused) {
+  std::string text = "math.exp(x0)";
+  for (size_t i = 1; i <= kMaxFusedInstructions; ++i) text += "; math.exp(x0)";
+  EXPECT_FALSE(parse_fused_program(text, builtin_ops()).has_value());
+}
+
+TEST(FusedProgram, TypesFollowTheRulesOfTheOperations) {
+  const TensorType x{DType::kF32, {Dim::symbolic('T'), Dim::constant(4)}};
+  const TensorType bias{DType::kF32, {Dim::constant(4)}};
+  const std::vector<const TensorType*> inputs = {&x, &bias};
+  const auto type = infer_fused_program(parsed("math.add(x0, x1); math.exp(v0)"), inputs);
+  ASSERT_TRUE(type.has_value()) << type.error().message;
+  EXPECT_EQ(*type, x);
+  EXPECT_EQ(*infer_fused_program(parsed(""), inputs), x);
+  EXPECT_FALSE(infer_fused_program(parsed("math.mul(x0, x1)"), inputs).has_value());
+  const auto missing = infer_fused_program(parsed("math.exp(x2)"), inputs);
+  ASSERT_FALSE(missing.has_value());
+  EXPECT_EQ(missing.error().message, "The program reads x2, but the node gives it 2 tensors.");
+  EXPECT_FALSE(infer_fused_program(parsed("math.add(x0, _)"), inputs).has_value());
+}
+
+TEST(FusedElementwise, ComputesItsPartsInOrder) {
+  const Tensor y =
+      test::run_one("fused.elementwise", {f32({2, 2}, {1, -2, 3, -4}), f32({2}, {10, 20})},
+                    {{"program",
+                      "math.add(x0, x1); activation.relu(v0); "
+                      "elementwise.sub(v1, v0)"}});
+  EXPECT_EQ(floats(y), (std::vector<float>{0, 0, 0, 0}));
+  const Tensor z = test::run_one("fused.elementwise", {f32({3}, {1, 2, 3}), f32({3}, {4, 5, 6})},
+                                 {{"program", "math.mul(x0, x1); elementwise.sub(v0, x0)"}});
+  EXPECT_EQ(floats(z), (std::vector<float>{3, 8, 15}));
+}
+
+// 65504 * 2 is infinite in f16, so the difference is NaN; in f32 it would be 65504.
+TEST(FusedElementwise, NarrowResultsRoundBetweenTheParts) {
+  const std::vector<uint16_t> largest = {0x7BFF};
+  const Tensor x = *Tensor::from<uint16_t>(DType::kF16, Shape{1}, largest);
+  const Tensor y =
+      test::run_one("fused.elementwise", {x},
+                    {{"program", "math.scale(x0) {factor = 2.0}; elementwise.sub(v0, v0)"}});
+  const auto bits = *y.read_as<uint16_t>();
+  EXPECT_EQ(bits[0] & 0x7C00, 0x7C00);
+  EXPECT_NE(bits[0] & 0x03FF, 0);
+}
+
+TEST(FusedElementwise, EmptyTensorsStayEmpty) {
+  const Tensor y = test::run_one("fused.elementwise", {f32({0, 3}, {})},
+                                 {{"program", "math.exp(x0); math.sin(v0)"}});
+  EXPECT_EQ(y.shape(), (Shape{0, 3}));
+}
+
+TEST(FusedElementwise, OtherOperationsAreRefused) {
+  const auto run = test::run_op("fused.elementwise", {f32({2, 2}, {1, 2, 3, 4})},
+                                {{"program", "math.softmax(x0)"}});
+  ASSERT_FALSE(run.has_value());
+  EXPECT_NE(run.error().message.find("only elementwise operations may follow"), std::string::npos);
+}
+
+TEST(FusedLinear, IsTheProductAndWhatFollows) {
+  const Tensor x = f32({1, 2}, {3, 4});
+  const Tensor w = f32({2, 2}, {1, 0, 1, 1});
+  const Tensor bias = f32({2}, {0, -10});
+  const Tensor residual = f32({1, 2}, {100, 200});
+  const Tensor y = test::run_one("fused.linear", {x, w, bias, Tensor(), residual},
+                                 {{"program", "activation.relu(x0); math.add(x1, v0)"}});
+  EXPECT_EQ(floats(y), (std::vector<float>{103, 200}));
+}
+
+TEST(FusedLinear, AnEmptyProgramIsTheProduct) {
+  const Tensor y = test::run_one("fused.linear", {f32({1, 2}, {3, 4}), f32({1, 2}, {1, 1})},
+                                 {{"program", ""}, {"weight_scale", 2.0}});
+  EXPECT_EQ(floats(y), (std::vector<float>{14}));
+}
+
+TEST(GatedLinear, SeesBothProducts) {
+  const Tensor x = f32({1, 2}, {3, 4});
+  const Tensor gate = f32({1, 2}, {1, 0});
+  const Tensor up = f32({1, 2}, {0, 1});
+  const Tensor y =
+      test::run_one("fused.gated_linear", {x, gate, up},
+                    {{"program", "elementwise.sub(x0, x1)"}, {"up_weight_scale", 0.5}});
+  EXPECT_EQ(floats(y), (std::vector<float>{1}));
+}
+
+TEST(FusedMatmul, AddsAVectorToEachRow) {
+  const Tensor c =
+      test::run_one("fused.matmul", {f32({2, 1}, {1, 2}), f32({1, 2}, {3, 4}), f32({2}, {10, 20})},
+                    {{"program", "math.add(x0, x1)"}});
+  EXPECT_EQ(floats(c), (std::vector<float>{13, 24, 16, 28}));
+}
+
+// One query and two equal scores: the mean of the values.
+TEST(FusedAttention, WeighsValuesByTheSoftmaxOfTheScores) {
+  const Tensor out = test::run_one("fused.attention",
+                                   {f32({1, 1}, {2}), f32({1, 2}, {3, 3}), f32({2, 1}, {10, 30})},
+                                   {{"program", "math.scale(x0) {factor = 0.5}"}});
+  EXPECT_EQ(floats(out), (std::vector<float>{20}));
+}
+
+TEST(FusedQuantize, QuantisesTheResultOfTheProgram) {
+  const auto made = test::run_op("fused.quantize", {f32({1, 2}, {1, -2}), f32({1, 2}, {1, 2})},
+                                 {{"program", "math.mul(x0, x1)"}, {"block", int64_t{2}}});
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(*(*made)[0].read_as<int8_t>(), (std::vector<int8_t>{32, -127}));
+  EXPECT_EQ(floats((*made)[1]), (std::vector<float>{4.0f / 127}));
+}
+
+TEST(FusedQuantize, OtherOperationsAreRefused) {
+  const auto run =
+      test::run_op("fused.quantize", {f32({1, 2}, {1, 2})}, {{"program", "math.softmax(x0)"}});
+  ASSERT_FALSE(run.has_value());
+  EXPECT_NE(run.error().message.find("cannot precede a quantisation"), std::string::npos);
+}
+
+TEST(GraphCopy, KeepsTheValues) {
+  const Tensor y = test::run_one("graph.copy", {f32({3}, {1, NAN, -0.0f})},
+                                 {{"from", "cpu"}, {"to", "reference"}});
+  const auto values = floats(y);
+  EXPECT_EQ(values[0], 1);
+  EXPECT_TRUE(std::isnan(values[1]));
+  EXPECT_TRUE(std::signbit(values[2]));
+}
+
+}  // namespace
+}  // namespace quern

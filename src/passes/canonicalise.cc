@@ -1,0 +1,137 @@
+// Rules of one node each, tried in turn.
+#include "passes/canonicalise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "passes/graph_copier.h"
+
+namespace quern {
+namespace {
+
+// A node as it will be written.
+struct Draft {
+  const OpDef* op;
+  Attributes attributes;
+};
+
+bool has_axes(const OpDef& op) {
+  return op.id.starts_with("shape.") || op.id.starts_with("reduction.");
+}
+
+// Counts a negative axis from the front; one that is out of range stays for the verifier.
+bool make_positive(int64_t& axis, int rank) {
+  if (axis >= 0 || axis + rank < 0) return false;
+  axis += rank;
+  return true;
+}
+
+bool canonicalise_axes(const Graph& graph, const Node& node, Draft& draft) {
+  if (!has_axes(*draft.op) || node.inputs.empty() || node.inputs[0] == kNoValue) return false;
+  const int rank = graph.value(node.inputs[0]).type.rank();
+  bool has_changed = false;
+  for (const char* name : {"dim", "dim0", "dim1"}) {
+    const AttributeValue* value = draft.attributes.find(name);
+    const auto* axis = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    int64_t positive = axis == nullptr ? 0 : *axis;
+    if (axis == nullptr || !make_positive(positive, rank)) continue;
+    draft.attributes.set(name, positive);
+    has_changed = true;
+  }
+  if (const AttributeValue* value = draft.attributes.find("order")) {
+    auto order = std::get<std::vector<int64_t>>(*value);
+    for (int64_t& axis : order) has_changed |= make_positive(axis, rank);
+    draft.attributes.set("order", std::move(order));
+  }
+  return has_changed;
+}
+
+bool canonicalise_transpose(Draft& draft) {
+  if (draft.op->id != "shape.transpose") return false;
+  const int64_t dim0 = draft.attributes.integer("dim0");
+  const int64_t dim1 = draft.attributes.integer("dim1");
+  if (dim0 <= dim1) return false;
+  draft.attributes.set("dim0", dim1);
+  draft.attributes.set("dim1", dim0);
+  return true;
+}
+
+bool canonicalise_slice(const Graph& graph, const Node& node, Draft& draft) {
+  if (draft.op->id != "shape.slice" || draft.attributes.integer("end") != 0) return false;
+  const auto axis = static_cast<size_t>(draft.attributes.integer("dim"));
+  const TensorType& x = graph.value(node.inputs[0]).type;
+  if (axis >= x.dims.size() || !x.dims[axis].is_constant() || x.dims[axis].factor == 0) {
+    return false;
+  }
+  draft.attributes.set("end", x.dims[axis].factor);
+  return true;
+}
+
+// The functions of one meaning under two names.
+bool canonicalise_function(const Graph& graph, const Node& node, Draft& draft) {
+  const OpRegistry& registry = graph.registry();
+  if (draft.op->id == "activation.gelu" && draft.attributes.text("approximate") == "tanh") {
+    draft = {registry.find("activation.gelu_tanh"), {}};
+    return true;
+  }
+  if (draft.op->id != "math.inv_sqrt_dim_scale") return false;
+  const TensorType& x = graph.value(node.inputs[0]).type;
+  if (x.dims.empty() || !x.dims.back().is_constant()) return false;
+  // The same f64 arithmetic as the kernel's, then one rounding to the compute type.
+  const double factor = 1.0 / std::sqrt(static_cast<double>(x.dims.back().factor));
+  if (!std::isfinite(factor)) return false;
+  draft = {registry.find("math.scale"), {{"factor", factor}}};
+  return true;
+}
+
+bool canonicalise_alias(const Graph& graph, Draft& draft) {
+  const OpDef* meant =
+      draft.op->alias_of.empty() ? nullptr : graph.registry().find(draft.op->alias_of);
+  if (meant == nullptr) return false;
+  const bool fits = std::ranges::all_of(draft.attributes, [&](const auto& attribute) {
+    return meant->find_attribute(attribute.first) != nullptr;
+  });
+  if (fits) draft.op = meant;
+  return fits;
+}
+
+// Whether a rule may fit, by the operation alone: most nodes of a model need no closer look.
+bool may_change(const OpDef& op) {
+  return !op.alias_of.empty() || has_axes(op) || op.id == "activation.gelu" ||
+         op.id == "math.inv_sqrt_dim_scale";
+}
+
+bool rewrite(const Graph& graph, const Node& node, Draft& draft) {
+  bool has_changed = canonicalise_alias(graph, draft);
+  has_changed |= canonicalise_axes(graph, node, draft);
+  has_changed |= canonicalise_transpose(draft);
+  has_changed |= canonicalise_slice(graph, node, draft);
+  has_changed |= canonicalise_function(graph, node, draft);
+  return has_changed && draft.op != nullptr;
+}
+
+}  // namespace
+
+Result<Graph> canonicalise(const Graph& graph, const PassOptions& options) {
+  GraphCopier copier(graph);
+  for (const Node& node : graph.nodes()) {
+    if (node.op->id == "model.freeze" && !options.is_readable(graph, node)) {
+      copier.replace(node, copier.mapped(node.inputs[0]));
+      continue;
+    }
+    if (!may_change(*node.op)) {
+      copier.copy(node);
+      continue;
+    }
+    Draft draft{node.op, node.attributes};
+    if (rewrite(graph, node, draft)) {
+      copier.emit(node, draft.op->id, copier.mapped_inputs(node), std::move(draft.attributes));
+    } else {
+      copier.copy(node);
+    }
+  }
+  return copier.finish();
+}
+
+}  // namespace quern

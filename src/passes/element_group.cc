@@ -1,0 +1,113 @@
+// Groups grow from the last node upwards.
+#include "passes/element_group.h"
+
+#include <algorithm>
+#include <map>
+
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+// Whether an operand can be read beside a result: element by element, or repeated for each row.
+bool is_aligned(const TensorType& operand, const TensorType& result) {
+  if (operand == result) return true;
+  return operand.dtype == result.dtype && operand.rank() == 1 && result.rank() > 1 &&
+         operand.dims[0] == result.dims.back();
+}
+
+}  // namespace
+
+bool ElementGroup::contains(NodeId node) const {
+  return std::ranges::binary_search(nodes, node);
+}
+
+ElementGroups::ElementGroups(const Graph& graph, const PassOptions& options)
+    : graph_(graph),
+      options_(options),
+      users_(graph, options),
+      is_taken_(graph.nodes().size(), false) {}
+
+bool ElementGroups::is_candidate(NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (is_taken(id) || !node.op->is_elementwise || node.op->effect != Effect::kPure) return false;
+  const auto& listed = options_.fusions.program_ops;
+  if (std::ranges::find(listed, node.op->id) == listed.end()) return false;
+  const TensorType& result = graph_.value(node.outputs[0]).type;
+  return is_float(result.dtype) && std::ranges::all_of(node.inputs, [&](ValueId input) {
+           return input != kNoValue && is_aligned(graph_.value(input).type, result);
+         });
+}
+
+bool ElementGroups::is_private(const ElementGroup& group, ValueId value) const {
+  return !users_.is_visible(value) &&
+         std::ranges::all_of(users_.of(value), [&](NodeId user) { return group.contains(user); });
+}
+
+std::vector<ValueId> ElementGroups::inputs_of(const std::vector<NodeId>& nodes) const {
+  std::vector<ValueId> inputs;
+  for (const NodeId id : nodes) {
+    for (const ValueId input : graph_.node(id).inputs) {
+      const bool is_inside = std::ranges::binary_search(nodes, graph_.value(input).producer);
+      if (!is_inside && std::ranges::find(inputs, input) == inputs.end()) inputs.push_back(input);
+    }
+  }
+  return inputs;
+}
+
+// A producer joins if the group alone reads its result, which has the group's type, and the group
+// stays within the limits.
+bool ElementGroups::can_join(const ElementGroup& group, NodeId id) const {
+  if (!is_candidate(id)) return false;
+  const Node& node = graph_.node(id);
+  const Node& root = graph_.node(group.root());
+  const ValueId result = node.outputs[0];
+  if (node.device != root.device || !is_private(group, result)) return false;
+  if (!(graph_.value(result).type == graph_.value(root.outputs[0]).type)) return false;
+  std::vector<NodeId> grown = group.nodes;
+  grown.insert(std::ranges::upper_bound(grown, id), id);
+  return static_cast<int>(grown.size()) <= options_.fusions.max_instructions &&
+         static_cast<int>(inputs_of(grown).size()) <= options_.fusions.max_operands;
+}
+
+ElementGroup ElementGroups::grow(NodeId root) const {
+  ElementGroup group{{root}, inputs_of({root})};
+  bool has_grown = true;
+  while (has_grown) {
+    has_grown = false;
+    for (const ValueId input : group.inputs) {
+      const NodeId producer = graph_.value(input).producer;
+      if (!can_join(group, producer)) continue;
+      group.nodes.insert(std::ranges::upper_bound(group.nodes, producer), producer);
+      group.inputs = inputs_of(group.nodes);
+      has_grown = true;
+      break;
+    }
+  }
+  return group;
+}
+
+FusedProgram ElementGroups::program_of(const ElementGroup& group,
+                                       const std::vector<ValueId>& inputs) const {
+  FusedProgram program;
+  std::map<ValueId, int32_t> results;
+  for (const NodeId id : group.nodes) {
+    const Node& node = graph_.node(id);
+    FusedInstruction instruction{node.op, {}, node.attributes};
+    for (const ValueId input : node.inputs) {
+      using Kind = FusedOperand::Kind;
+      const auto result = results.find(input);
+      if (result != results.end()) {
+        instruction.operands.push_back({Kind::kResult, result->second});
+      } else {
+        const auto index = std::ranges::find(inputs, input) - inputs.begin();
+        instruction.operands.push_back({Kind::kInput, static_cast<int32_t>(index)});
+      }
+    }
+    results[node.outputs[0]] = static_cast<int32_t>(program.instructions.size());
+    program.instructions.push_back(std::move(instruction));
+  }
+  return program;
+}
+
+}  // namespace quern

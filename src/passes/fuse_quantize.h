@@ -1,0 +1,13 @@
+// Quantisation of activations with what precedes it.
+#pragma once
+
+#include "passes/pipeline.h"
+
+namespace quern {
+
+// A norm, or a group of elementwise operations, whose result only quant.dynamic reads becomes one
+// node with it, fused.quantize: the float rows need no memory. Norm and product meet in it, and
+// all projections of the norm's result share it. The bits stay. Only where the backend lists it.
+Result<Graph> fuse_quantize(const Graph& graph, const PassOptions& options);
+
+}  // namespace quern

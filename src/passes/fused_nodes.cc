@@ -1,0 +1,31 @@
+// Replaces roots, drops parts.
+#include "passes/fused_nodes.h"
+
+#include "passes/graph_copier.h"
+
+namespace quern {
+
+void FusedNodes::add(NodeId root, FusedNode node) {
+  for (const NodeId part : node.parts) is_part_[static_cast<size_t>(part)] = true;
+  by_root_.emplace(root, std::move(node));
+}
+
+Result<Graph> FusedNodes::apply() const {
+  GraphCopier copier(graph_);
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    const Node& node = graph_.nodes()[i];
+    const auto fused = by_root_.find(static_cast<NodeId>(i));
+    if (is_part_[i]) {
+      copier.drop(node);
+    } else if (fused == by_root_.end()) {
+      copier.copy(node);
+    } else {
+      std::vector<ValueId> inputs;
+      for (const ValueId input : fused->second.inputs) inputs.push_back(copier.mapped(input));
+      copier.emit(node, fused->second.op, inputs, fused->second.attributes);
+    }
+  }
+  return copier.finish();
+}
+
+}  // namespace quern

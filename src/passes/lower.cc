@@ -1,0 +1,70 @@
+// Precision, support and legality of each node on its target.
+#include "passes/lower.h"
+
+#include <algorithm>
+
+#include "base/fail.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+bool is_wide(DType dtype) {
+  return dtype == DType::kF64 || dtype == DType::kComplex128;
+}
+
+// The widest type that a node reads or makes, where that is beyond float32.
+std::string_view wide_type(const Graph& graph, const Node& node) {
+  const auto wide_of = [&](const std::vector<ValueId>& values) -> std::string_view {
+    for (const ValueId value : values) {
+      if (value == kNoValue) continue;
+      const DType dtype = graph.value(value).type.dtype;
+      if (is_wide(dtype)) return dtype == DType::kF64 ? "float64" : "complex128";
+    }
+    return "";
+  };
+  const std::string_view made = wide_of(node.outputs);
+  return made.empty() ? wide_of(node.inputs) : made;
+}
+
+Result<void> check_precision(const Graph& graph, const Node& node, const Target& target) {
+  if (target.capabilities->has_f64) return {};
+  const std::string_view wide = wide_type(graph, node);
+  if (wide.empty()) return {};
+  const std::string_view narrow = wide == "float64" ? "float32" : "complex64";
+  return fail::unimplemented(
+      "Backend {} cannot run {} (node '{}') in {}: the device computes in {}. Give the node "
+      "`precision: float32` to compute it in {} instead, or choose a device with {}.",
+      target.backend->name(), node.op->id, node.name, wide, narrow, narrow, wide);
+}
+
+Result<void> check_support(const Graph& graph, const Node& node, const Target& target) {
+  const Support support = target.backend->supports(*node.op);
+  if (support.kind == Support::Kind::kMissing) {
+    return fail::unimplemented("Backend {} cannot run {} (node '{}'): {}", target.backend->name(),
+                               node.op->id, node.name, support.reason);
+  }
+  return target.backend->legal(graph, node);
+}
+
+// What a run binds is not computed anywhere.
+bool is_bound(const Node& node) {
+  return node.op->id == "Input" || node.op->id == "graph.weight";
+}
+
+}  // namespace
+
+Result<Graph> lower(const Graph& graph, const PassOptions& options) {
+  if (options.targets.empty()) return graph;
+  const auto target_of = [&](const Node& node) -> const Target& {
+    const auto found = std::ranges::find(options.targets, node.device, &Target::name);
+    return found == options.targets.end() ? options.targets.front() : *found;
+  };
+  for (const Node& node : graph.nodes()) {
+    if (!is_bound(node)) QUERN_TRY(check_precision(graph, node, target_of(node)));
+  }
+  for (const Node& node : graph.nodes()) QUERN_TRY(check_support(graph, node, target_of(node)));
+  return graph;
+}
+
+}  // namespace quern

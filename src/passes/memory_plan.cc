@@ -1,0 +1,280 @@
+// Liveness, views, in-place outputs and packed forms.
+#include "passes/memory_plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/fail.h"
+#include "quern/op.h"
+
+namespace quern {
+namespace {
+
+constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
+
+bool has_lasting_effect(Effect effect) {
+  return effect == Effect::kStateWrite || effect == Effect::kExternal ||
+         effect == Effect::kCheckpoint;
+}
+
+bool holds(const std::vector<int>& ports, int port) {
+  return std::ranges::find(ports, port) != ports.end();
+}
+
+// Facts by value that storages are then cut from.
+struct ValueFacts {
+  ValueId root = kNoValue;   // the value whose memory this one views; itself if none
+  bool is_needed = false;    // read by a step or a result, in any form
+  int32_t last_plain = -1;   // of a root: the last step that reads it or a view; kForever: a result
+  int32_t last_packed = -1;  // the last step that reads the packed form it is part of
+};
+
+class Planner {
+ public:
+  Planner(const Graph& graph, const MemoryRules& rules)
+      : graph_(graph), rules_(rules), facts_(graph.values().size()) {
+    plan_.packed_bytes = rules.packed_bytes;
+  }
+
+  Result<MemoryPlan> run(const std::vector<std::string>& readable) {
+    QUERN_TRY(find_results(readable));
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+      memory_.push_back(rules_.of_node(graph_, static_cast<NodeId>(i)));
+    }
+    mark_needed();
+    number_steps();
+    record_reads();
+    plan_.value_storage.assign(facts_.size(), kNoStorage);
+    for (size_t i = 0; i < graph_.nodes().size(); ++i) place_outputs(static_cast<NodeId>(i));
+    number_results();
+    return std::move(plan_);
+  }
+
+ private:
+  ValueFacts& fact(ValueId value) { return facts_[static_cast<size_t>(value)]; }
+  ValueFacts& root_fact(ValueId value) { return fact(fact(value).root); }
+  int32_t& storage_of(ValueId value) { return plan_.value_storage[static_cast<size_t>(value)]; }
+  Storage& storage(int32_t id) { return plan_.storages[static_cast<size_t>(id)]; }
+  const NodeMemory& memory(NodeId id) const { return memory_[static_cast<size_t>(id)]; }
+  bool is_step(NodeId id) const { return step_of_[static_cast<size_t>(id)] >= 0; }
+
+  Result<void> find_results(const std::vector<std::string>& readable);
+  void mark_needed();
+  void number_steps();
+  void record_reads();
+  void record_reads_of(NodeId id);
+  NodeId packed_source(NodeId id) const;
+  bool reads_plain(NodeId id, int port) const;
+  void place_outputs(NodeId id);
+  void place_value(NodeId id, ValueId value, int32_t step);
+  void place_packed(NodeId id, int32_t step);
+  int32_t in_place_storage(NodeId id, int32_t step);
+  void number_results();
+
+  const Graph& graph_;
+  const MemoryRules& rules_;
+  std::vector<ValueFacts> facts_;
+  std::vector<NodeMemory> memory_;       // by node
+  std::vector<bool> runs_;               // by node: some result or effect needs it
+  std::vector<int32_t> step_of_;         // by node; -1: no step
+  std::vector<int32_t> packed_storage_;  // by node
+  MemoryPlan plan_;
+};
+
+Result<void> Planner::find_results(const std::vector<std::string>& readable) {
+  for (const GraphOutput& output : graph_.outputs()) {
+    plan_.results.push_back({output.name, output.value});
+  }
+  for (const std::string& name : readable) {
+    const ValueId value = graph_.find_value(name);
+    if (value == kNoValue) return fail::not_found("The graph has no value '{}' to read.", name);
+    plan_.results.push_back({name, value});
+  }
+  return {};
+}
+
+void Planner::mark_needed() {
+  runs_.assign(graph_.nodes().size(), false);
+  for (const PlannedResult& result : plan_.results) fact(result.value).is_needed = true;
+  for (size_t i = graph_.nodes().size(); i-- > 0;) {
+    const Node& node = graph_.nodes()[i];
+    runs_[i] = has_lasting_effect(node.op->effect) ||
+               std::ranges::any_of(node.outputs, [&](ValueId v) { return fact(v).is_needed; });
+    if (!runs_[i]) continue;
+    for (const ValueId input : node.inputs) {
+      if (input != kNoValue) fact(input).is_needed = true;
+    }
+  }
+}
+
+// Numbers the nodes that run and finds the value behind each view.
+void Planner::number_steps() {
+  step_of_.assign(graph_.nodes().size(), -1);
+  packed_storage_.assign(graph_.nodes().size(), kNoStorage);
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    const Node& node = graph_.nodes()[i];
+    for (const ValueId value : node.outputs) fact(value).root = value;
+    if (!runs_[i] || memory_[i].kind == NodeMemory::Kind::kNone) continue;
+    if (memory_[i].kind == NodeMemory::Kind::kView) {
+      fact(node.outputs[0]).root = fact(node.inputs[0]).root;
+      continue;
+    }
+    step_of_[i] = static_cast<int32_t>(plan_.steps.size());
+    plan_.steps.push_back({.node = static_cast<NodeId>(i)});
+  }
+}
+
+// The node whose packed form this node reads instead of plain inputs; -1 if none.
+NodeId Planner::packed_source(NodeId id) const {
+  const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+  NodeId source = -1;
+  for (const int port : memory(id).packed_ports) {
+    if (static_cast<size_t>(port) >= inputs.size()) return -1;
+    const ValueId value = inputs[static_cast<size_t>(port)];
+    if (value == kNoValue) return -1;
+    const NodeId producer = graph_.value(value).producer;
+    if (source >= 0 && producer != source) return -1;
+    source = producer;
+  }
+  return source >= 0 && memory(source).has_packed_form ? source : -1;
+}
+
+bool Planner::reads_plain(NodeId id, int port) const {
+  if (holds(memory(id).loaded_ports, port)) {
+    const ValueId weight = graph_.node(id).inputs[static_cast<size_t>(port)];
+    return graph_.node(graph_.value(weight).producer).op->id != "graph.weight";
+  }
+  return !holds(memory(id).packed_ports, port) || packed_source(id) < 0;
+}
+
+void Planner::record_reads_of(NodeId id) {
+  const int32_t step = step_of_[static_cast<size_t>(id)];
+  const std::vector<ValueId>& inputs = graph_.node(id).inputs;
+  for (size_t port = 0; port < inputs.size(); ++port) {
+    if (inputs[port] == kNoValue) continue;
+    if (reads_plain(id, static_cast<int>(port))) {
+      root_fact(inputs[port]).last_plain = step;
+    } else if (!holds(memory(id).loaded_ports, static_cast<int>(port))) {
+      fact(inputs[port]).last_packed = step;
+    }
+  }
+}
+
+void Planner::record_reads() {
+  for (size_t i = 0; i < graph_.nodes().size(); ++i) {
+    if (is_step(static_cast<NodeId>(i))) record_reads_of(static_cast<NodeId>(i));
+  }
+  for (const PlannedResult& result : plan_.results) root_fact(result.value).last_plain = kForever;
+}
+
+void Planner::place_outputs(NodeId id) {
+  const Node& node = graph_.node(id);
+  const int32_t step = step_of_[static_cast<size_t>(id)];
+  for (const ValueId value : node.outputs) place_value(id, value, step);
+  if (step < 0) return;
+  MemoryStep& planned = plan_.steps[static_cast<size_t>(step)];
+  const NodeId source = packed_source(id);
+  if (source >= 0) planned.packed_input = packed_storage_[static_cast<size_t>(source)];
+  if (memory(id).has_packed_form) place_packed(id, step);
+}
+
+void Planner::place_value(NodeId id, ValueId value, int32_t step) {
+  const ValueFacts& own = fact(value);
+  if (own.root != value) {
+    storage_of(value) = storage_of(own.root);
+    return;
+  }
+  const bool is_packed_only = own.last_plain < 0 && own.last_packed >= 0;
+  const bool is_source = step < 0;  // an input, weight or constant
+  if (is_packed_only || (is_source && own.last_plain < 0)) return;
+  const int32_t last =
+      std::max(own.last_plain, step);  // an output that nobody reads still needs room
+  int32_t reused = kNoStorage;
+  if (value == graph_.node(id).outputs[0] && !is_source) reused = in_place_storage(id, step);
+  if (reused != kNoStorage) {
+    storage_of(value) = reused;
+    storage(reused).last = last;
+    return;
+  }
+  storage_of(value) = static_cast<int32_t>(plan_.storages.size());
+  Storage made{.value = value, .first = std::max(step, 0), .last = last};
+  if (is_source) made.home = graph_.node(id).op->id == "Input" ? Home::kInput : Home::kLoaded;
+  if (made.home == Home::kLoaded) made.index = value;
+  if (made.home == Home::kInput) {
+    const std::vector<NodeId> inputs = graph_.inputs();
+    made.index = static_cast<int32_t>(std::ranges::find(inputs, id) - inputs.begin());
+  }
+  plan_.storages.push_back(made);
+}
+
+// The storage of the input that output 0 may overwrite, if this step is its last reader.
+int32_t Planner::in_place_storage(NodeId id, int32_t step) {
+  const Node& node = graph_.node(id);
+  const int port = node.op->in_place_input;
+  if (!rules_.reuses || port < 0 || static_cast<size_t>(port) >= node.inputs.size()) {
+    return kNoStorage;
+  }
+  const ValueId input = node.inputs[static_cast<size_t>(port)];
+  if (input == kNoValue || !reads_plain(id, port)) return kNoStorage;
+  const TensorType& from = graph_.value(input).type;
+  const TensorType& to = graph_.value(node.outputs[0]).type;
+  if (from.dtype != to.dtype || from.dims != to.dims) return kNoStorage;
+  if (root_fact(input).last_plain != step) return kNoStorage;
+  for (size_t other = 0; other < node.inputs.size(); ++other) {
+    if (static_cast<int>(other) == port || node.inputs[other] == kNoValue) continue;
+    if (fact(node.inputs[other]).root == fact(input).root) return kNoStorage;
+  }
+  const int32_t found = storage_of(input);
+  return found != kNoStorage && storage(found).home == Home::kArena ? found : kNoStorage;
+}
+
+void Planner::place_packed(NodeId id, int32_t step) {
+  int32_t last = -1;
+  for (const ValueId value : graph_.node(id).outputs) {
+    last = std::max(last, fact(value).last_packed);
+  }
+  if (last < 0) return;
+  const auto made = static_cast<int32_t>(plan_.storages.size());
+  plan_.storages.push_back(
+      {.value = graph_.node(id).outputs[0], .is_packed = true, .first = step, .last = last});
+  packed_storage_[static_cast<size_t>(id)] = made;
+  plan_.steps[static_cast<size_t>(step)].packed_output = made;
+}
+
+// Results leave the arena for tensors of their own. Without reuse the rest lives as long.
+void Planner::number_results() {
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    Storage& made = plan_.storages[i];
+    if (made.home != Home::kArena) continue;
+    if (made.last != kForever) {
+      if (!rules_.reuses) made.first = 0, made.last = kForever;
+      continue;
+    }
+    made.home = Home::kResult;
+    made.index = static_cast<int32_t>(plan_.result_storages.size());
+    plan_.result_storages.push_back(static_cast<int32_t>(i));
+  }
+}
+
+}  // namespace
+
+std::string_view home_name(Home home) {
+  switch (home) {
+    case Home::kArena:
+      return "arena";
+    case Home::kInput:
+      return "input";
+    case Home::kLoaded:
+      return "weight";
+    case Home::kResult:
+      return "result";
+  }
+  return "unknown";
+}
+
+Result<MemoryPlan> plan_memory(const Graph& graph, const std::vector<std::string>& readable,
+                               const MemoryRules& rules) {
+  return Planner(graph, rules).run(readable);
+}
+
+}  // namespace quern

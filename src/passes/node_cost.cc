@@ -1,0 +1,274 @@
+// Formulas by kind of operation.
+#include "passes/node_cost.h"
+
+#include <algorithm>
+
+#include "ops/fused_program.h"
+#include "passes/memory_plan.h"
+#include "quern/op.h"
+#include "quern/tensor.h"
+
+namespace quern {
+namespace {
+
+// Additions and multiplications that a function of one element stands for: what its polynomial
+// takes, roughly. Divisions and roots take several cycles.
+constexpr double kCheap = 1;
+constexpr double kDivision = 4;
+constexpr double kFunction = 20;
+
+double element_flops(const OpDef& op) {
+  static constexpr std::string_view kArithmetic[] = {"activation.leaky_relu",
+                                                     "activation.linglu_tensors",
+                                                     "activation.prelu",
+                                                     "activation.relu",
+                                                     "activation.reglu_tensors",
+                                                     "activation.threshold",
+                                                     "elementwise.abs",
+                                                     "elementwise.axpy",
+                                                     "elementwise.max",
+                                                     "elementwise.min",
+                                                     "elementwise.neg",
+                                                     "elementwise.sub",
+                                                     "math.add",
+                                                     "math.mul",
+                                                     "math.scale",
+                                                     "math.sign"};
+  const std::string& id = op.alias_of.empty() ? op.id : op.alias_of;
+  if (std::ranges::find(kArithmetic, id) != std::end(kArithmetic)) return kCheap;
+  if (id == "elementwise.div" || id == "elementwise.sqrt") return kDivision;
+  return kFunction;
+}
+
+// Of rows that norms and the like walk over, for each element.
+double row_flops(std::string_view id) {
+  if (id == "math.rmsnorm") return 4;
+  if (id.starts_with("math.layernorm") || id == "math.groupnorm") return 7;
+  if (id.starts_with("normalization.")) return 7;
+  if (id == "quant.dynamic") return 4;
+  if (id == "math.softmax" || id == "activation.log_softmax") return kFunction + 4;
+  if (id == "math.logsumexp") return kFunction + 2;
+  if (id.starts_with("positional.rope")) return 3;
+  return 0;
+}
+
+class CostEstimator {
+ public:
+  CostEstimator(const Graph& graph, std::vector<Shape> shapes, const CostContext& context)
+      : graph_(graph), shapes_(std::move(shapes)), context_(context) {}
+
+  NodeCost cost_of(const Node& node) const;
+
+ private:
+  const Shape& shape(ValueId value) const { return shapes_[static_cast<size_t>(value)]; }
+  const Shape& input(const Node& node, size_t port) const { return shape(node.inputs[port]); }
+  bool has(const Node& node, size_t port) const {
+    return port < node.inputs.size() && node.inputs[port] != kNoValue;
+  }
+  DType dtype(const Node& node, size_t port) const {
+    return graph_.value(node.inputs[port]).type.dtype;
+  }
+  static double count(const Shape& shape) { return static_cast<double>(shape.num_elements()); }
+  double bytes(ValueId value) const {
+    return static_cast<double>(
+        dense_size_bytes(graph_.value(value).type.dtype, shape(value)).value_or(0));
+  }
+  bool is_weight(ValueId value) const {
+    const std::string& id = graph_.node(graph_.value(value).producer).op->id;
+    return id == "graph.weight" || id == "graph.constant";
+  }
+
+  void add_traffic(const Node& node, NodeCost& cost) const;
+  void add_product(const Node& node, size_t weight, double products, NodeCost& cost) const;
+  void add_program(const Node& node, double elements, NodeCost& cost) const;
+  void add_cached_attention(const Node& node, NodeCost& cost) const;
+  bool add_linear_arithmetic(const Node& node, NodeCost& cost) const;
+  bool add_dense_arithmetic(const Node& node, NodeCost& cost) const;
+  void gather_only(const Node& node, NodeCost& cost) const;
+
+  const Graph& graph_;
+  std::vector<Shape> shapes_;
+  const CostContext& context_;
+};
+
+void CostEstimator::add_traffic(const Node& node, NodeCost& cost) const {
+  std::vector<ValueId> seen;
+  for (const ValueId value : node.inputs) {
+    if (value == kNoValue || std::ranges::find(seen, value) != seen.end()) continue;
+    seen.push_back(value);
+    (is_weight(value) ? cost.weight_bytes : cost.read_bytes) += bytes(value);
+  }
+  for (const ValueId value : node.outputs) cost.write_bytes += bytes(value);
+}
+
+// `products` multiplications, each with an addition: of integers where the activations are.
+void CostEstimator::add_product(const Node& node, size_t weight, double products,
+                                NodeCost& cost) const {
+  const DType x = dtype(node, 0);
+  if (x == DType::kI8) {
+    cost.int_ops += 2 * products;
+  } else if (x == DType::kI16) {
+    cost.int_ops += 4 * products;
+  } else {
+    cost.flops += 2 * products;
+  }
+  // Terms of block-quantised weights scale each block of 32.
+  if (is_quantized(dtype(node, weight))) cost.flops += products / 16;
+}
+
+void CostEstimator::add_program(const Node& node, double elements, NodeCost& cost) const {
+  const auto program = parse_fused_program(node.attributes.text("program"), graph_.registry());
+  if (!program) return;
+  for (const FusedInstruction& instruction : program->instructions) {
+    const double row = row_flops(instruction.op->id);
+    cost.flops += elements * (row > 0 ? row : element_flops(*instruction.op));
+  }
+}
+
+// Every query meets the cached rows and, on average, half of the run's own.
+void CostEstimator::add_cached_attention(const Node& node, NodeCost& cost) const {
+  const StateDecl* state = graph_.find_state(node.attributes.text("state"));
+  if (state == nullptr) return;
+  const Shape& q = input(node, 0);
+  const auto dim = [&](std::string_view name) {
+    const AttributeValue* value = state->attributes.find(name);
+    const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    return number == nullptr ? int64_t{0} : *number;
+  };
+  const auto row_bytes = [&](std::string_view type, std::string_view width) {
+    const AttributeValue* value = state->attributes.find(type);
+    const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
+    const auto found = text == nullptr ? std::nullopt : find_dtype(*text);
+    const DTypeInfo& info = dtype_info(found.value_or(DType::kF32));
+    return static_cast<double>(dim(width)) * info.block_bytes / info.block_size;
+  };
+  const int64_t window = node.attributes.integer("window");
+  double keys = static_cast<double>(context_.cached_rows) + static_cast<double>(q[0] + 1) / 2;
+  double rows = static_cast<double>(context_.cached_rows + q[0]);
+  if (window > 0) {
+    keys = std::min(keys, static_cast<double>(window));
+    rows = std::min(rows, static_cast<double>(window + q[0]));
+  }
+  const double scores = static_cast<double>(q[0] * q[1]) * keys;
+  cost.flops += scores * (2.0 * static_cast<double>(dim("key_dim") + dim("value_dim")) + kFunction);
+  cost.read_bytes += rows * static_cast<double>(dim("heads")) *
+                     (row_bytes("key_type", "key_dim") + row_bytes("value_type", "value_dim"));
+}
+
+// Products with weights.
+bool CostEstimator::add_linear_arithmetic(const Node& node, NodeCost& cost) const {
+  const std::string& id = node.op->id;
+  const bool is_gated = id == "fused.gated_linear";
+  if (id == "projection.linear" || id == "projection.fused_qkv" || id == "fused.linear" ||
+      is_gated) {
+    const double outputs = count(shape(node.outputs[0]));
+    const auto columns = static_cast<double>(input(node, 0).last());
+    add_product(node, 1, outputs * columns * (is_gated ? 2 : 1), cost);
+    if (id.starts_with("fused.")) add_program(node, outputs, cost);
+    return true;
+  }
+  if (id == "experts.linear") {
+    add_product(node, 1, count(shape(node.outputs[0])) * static_cast<double>(input(node, 0).last()),
+                cost);
+    // Only the experts that tokens chose are read.
+    const Shape& weight = input(node, 1);
+    const double chosen = count(input(node, 2));
+    cost.weight_bytes *= std::min(1.0, chosen / std::max(1.0, static_cast<double>(weight[0])));
+    return true;
+  }
+  if (id.starts_with("convolution.")) {
+    const Shape& weight = input(node, 1);
+    const double taps = weight[0] == 0 ? 0 : count(weight) / static_cast<double>(weight[0]);
+    const bool is_transposed = id.find("transpose") != std::string::npos;
+    cost.flops += 2 * taps * count(is_transposed ? input(node, 0) : shape(node.outputs[0]));
+    return true;
+  }
+  return false;
+}
+
+// Products of two tensors of the run, and attention over them.
+bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const {
+  const std::string& id = node.op->id;
+  if (id == "math.matmul" || id == "Matmul" || id == "fused.matmul" || id == "Fused") {
+    const double outputs = count(shape(node.outputs[0]));
+    cost.flops += 2 * outputs * static_cast<double>(input(node, 0).last());
+    if (id == "fused.matmul") add_program(node, outputs, cost);
+    return true;
+  }
+  if (id == "fused.attention") {
+    const Shape& q = input(node, 0);
+    const double scores = static_cast<double>(q[0]) * static_cast<double>(input(node, 1)[1]);
+    const auto widths = static_cast<double>(q[1] + input(node, 2)[1]);
+    cost.flops += scores * (2 * widths + kFunction + 4);
+    add_program(node, scores, cost);
+    return true;
+  }
+  const bool is_attention = id.starts_with("attention.") && has(node, 2);
+  if (!is_attention || input(node, 0).rank() != 4) return false;
+  const Shape& q = input(node, 0);
+  const double scores =
+      static_cast<double>(q[0] * q[1] * q[2]) * static_cast<double>(input(node, 1)[2]);
+  cost.flops += scores * (2.0 * static_cast<double>(q[3] + input(node, 2)[3]) + kFunction);
+  return true;
+}
+
+// Rows that are picked from a table, not all of it.
+void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
+  const size_t table = node.op->id == "embedding.token" ? 1 : 0;
+  const double rows = count(input(node, 1 - table));
+  const Shape& shape = input(node, table);
+  const double whole = bytes(node.inputs[table]);
+  const double part = shape[0] == 0 ? 0 : whole * rows / static_cast<double>(shape[0]);
+  double& read = is_weight(node.inputs[table]) ? cost.weight_bytes : cost.read_bytes;
+  read += std::min(whole, part) - whole;
+}
+
+NodeCost CostEstimator::cost_of(const Node& node) const {
+  NodeCost cost;
+  const std::string& id = node.op->id;
+  if (id == "Input" || id == "shape.reshape" || node.outputs.size() + node.inputs.size() == 0 ||
+      id == "graph.weight" || id == "graph.constant") {
+    return cost;
+  }
+  add_traffic(node, cost);
+  if (id == "embedding.token" || id == "shape.gather_rows") gather_only(node, cost);
+  if (id == "attention.cached") {
+    add_cached_attention(node, cost);
+    return cost;
+  }
+  if (add_linear_arithmetic(node, cost) || add_dense_arithmetic(node, cost)) return cost;
+  const double elements = node.outputs.empty() ? 0 : count(shape(node.outputs[0]));
+  if (id == "fused.elementwise" || id == "fused.quantize") {
+    add_program(node, elements, cost);
+    if (id == "fused.quantize") cost.flops += elements * row_flops("quant.dynamic");
+  } else if (row_flops(id) > 0) {
+    cost.flops += elements * row_flops(id);
+  } else if (node.op->is_elementwise) {
+    cost.flops += elements * element_flops(*node.op);
+  } else if (!id.starts_with("shape.") && !id.starts_with("kv.") && !id.starts_with("graph.")) {
+    // One operation for each element that goes in: sums, choices, pools.
+    cost.flops += has(node, 0) ? count(input(node, 0)) : elements;
+  }
+  return cost;
+}
+
+}  // namespace
+
+NodeCost& NodeCost::operator+=(const NodeCost& other) {
+  flops += other.flops;
+  int_ops += other.int_ops;
+  weight_bytes += other.weight_bytes;
+  read_bytes += other.read_bytes;
+  write_bytes += other.write_bytes;
+  return *this;
+}
+
+Result<std::vector<NodeCost>> annotate_cost(const Graph& graph, const CostContext& context) {
+  QUERN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, resolve_shapes(graph, context.symbols));
+  const CostEstimator estimator(graph, std::move(shapes), context);
+  std::vector<NodeCost> costs;
+  for (const Node& node : graph.nodes()) costs.push_back(estimator.cost_of(node));
+  return costs;
+}
+
+}  // namespace quern

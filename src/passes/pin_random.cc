@@ -1,0 +1,30 @@
+// Node ids of random operations.
+#include "passes/pin_random.h"
+
+#include "passes/graph_copier.h"
+
+namespace quern {
+namespace {
+
+bool is_unpinned(const Node& node) {
+  return node.op->find_attribute("node_id") != nullptr && node.attributes.integer("node_id") < 0;
+}
+
+}  // namespace
+
+Result<Graph> pin_random(const Graph& graph, const PassOptions&) {
+  GraphCopier copier(graph);
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    if (!is_unpinned(node)) {
+      copier.copy(node);
+      continue;
+    }
+    Attributes attributes = node.attributes;
+    attributes.set("node_id", static_cast<int64_t>(i));
+    copier.emit(node, node.op->id, copier.mapped_inputs(node), std::move(attributes));
+  }
+  return copier.finish();
+}
+
+}  // namespace quern

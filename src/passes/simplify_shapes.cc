@@ -1,0 +1,123 @@
+// Moves of elements that cancel, do nothing, or follow one another. All are copies: exact.
+#include <algorithm>
+#include <numeric>
+
+#include "passes/simplify_rules.h"
+
+namespace quern {
+namespace {
+
+using Found = std::optional<Simpler>;
+
+Found same_as(ValueId value) {
+  return Simpler{.value = value};
+}
+
+Found simplify_reshape(const SimplifyContext& context, const Draft& draft) {
+  if (!draft.is("shape.reshape")) return std::nullopt;
+  const ValueId x = draft.inputs[0];
+  if (context.type(x) == draft.type) return same_as(x);
+  const Node& inner = context.producer(x);
+  if (inner.op->id != "shape.reshape") return std::nullopt;
+  return Simpler{.node = Draft{draft.op, {inner.inputs[0]}, draft.attributes, draft.type}};
+}
+
+// The source axis of each axis of the output of a transpose or permute.
+std::vector<int64_t> axes_of(std::string_view id, const Attributes& attributes, int rank) {
+  if (id == "shape.permute") {
+    auto axes = attributes.integers("order");
+    for (int64_t& axis : axes) axis += axis < 0 ? rank : 0;
+    return axes;
+  }
+  std::vector<int64_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), int64_t{0});
+  int64_t a = attributes.integer("dim0"), b = attributes.integer("dim1");
+  a += a < 0 ? rank : 0;
+  b += b < 0 ? rank : 0;
+  std::swap(axes[static_cast<size_t>(a)], axes[static_cast<size_t>(b)]);
+  return axes;
+}
+
+bool is_permutation_op(std::string_view id) {
+  return id == "shape.permute" || id == "shape.transpose";
+}
+
+// Two permutations are one; the identity is none.
+Found simplify_permutation(const SimplifyContext& context, const Draft& draft) {
+  if (!is_permutation_op(draft.op->id)) return std::nullopt;
+  ValueId source = draft.inputs[0];
+  std::vector<int64_t> axes = axes_of(draft.op->id, draft.attributes, draft.type.rank());
+  const Node& inner = context.producer(source);
+  const bool is_double = is_permutation_op(inner.op->id);
+  if (is_double) {
+    const auto before = axes_of(inner.op->id, inner.attributes, draft.type.rank());
+    for (int64_t& axis : axes) axis = before[static_cast<size_t>(axis)];
+    source = inner.inputs[0];
+  }
+  std::vector<int64_t> identity(axes.size());
+  std::iota(identity.begin(), identity.end(), int64_t{0});
+  if (axes == identity) return same_as(source);
+  if (!is_double) return std::nullopt;
+  return Simpler{.node =
+                     Draft{context.op("shape.permute"), {source}, {{"order", axes}}, draft.type}};
+}
+
+// Start and end along an axis of constant extent; nothing for a symbolic one.
+struct Bounds {
+  int64_t axis = 0;
+  int64_t start = 0;
+  int64_t end = 0;
+};
+std::optional<Bounds> bounds_of(const Attributes& attributes, const TensorType& x) {
+  Bounds bounds{attributes.integer("dim"), attributes.integer("start"), attributes.integer("end")};
+  bounds.axis += bounds.axis < 0 ? x.rank() : 0;
+  const Dim& extent = x.dims[static_cast<size_t>(bounds.axis)];
+  if (!extent.is_constant()) return std::nullopt;
+  if (bounds.end == 0) bounds.end = extent.factor;
+  return bounds;
+}
+
+Found simplify_slice(const SimplifyContext& context, const Draft& draft) {
+  if (!draft.is("shape.slice")) return std::nullopt;
+  const ValueId x = draft.inputs[0];
+  if (context.type(x) == draft.type && draft.attributes.integer("start") == 0) return same_as(x);
+  const Node& inner = context.producer(x);
+  if (inner.op->id != "shape.slice") return std::nullopt;
+  const auto outer_bounds = bounds_of(draft.attributes, context.type(x));
+  const auto inner_bounds = bounds_of(inner.attributes, context.type(inner.inputs[0]));
+  if (!outer_bounds || !inner_bounds || outer_bounds->axis != inner_bounds->axis) {
+    return std::nullopt;
+  }
+  const int64_t end = inner_bounds->start + outer_bounds->end;
+  if (end == 0) return std::nullopt;  // would mean the whole axis
+  Attributes attributes{{"dim", outer_bounds->axis},
+                        {"start", inner_bounds->start + outer_bounds->start},
+                        {"end", end}};
+  return Simpler{.node = Draft{draft.op, {inner.inputs[0]}, std::move(attributes), draft.type}};
+}
+
+Found simplify_rest(const SimplifyContext& context, const Draft& draft) {
+  const ValueId x = draft.inputs[0];
+  if (draft.is("shape.concat") && draft.inputs.size() == 1) return same_as(x);
+  if (draft.is("shape.broadcast") && context.type(x) == draft.type) return same_as(x);
+  if (draft.is("shape.select_rows") && draft.inputs[0] == draft.inputs[1]) return same_as(x);
+  if (draft.is("shape.merge_heads") && context.is_made_by(x, "shape.view_as_heads")) {
+    return same_as(context.producer(x).inputs[0]);
+  }
+  return std::nullopt;
+}
+
+constexpr SimplifyRule kShapeRules[] = {simplify_reshape, simplify_permutation, simplify_slice,
+                                        simplify_rest};
+
+}  // namespace
+
+std::optional<Simpler> simplify_shapes(const SimplifyContext& context, const Draft& draft) {
+  if (!draft.op->id.starts_with("shape.")) return std::nullopt;
+  for (const SimplifyRule rule : kShapeRules) {
+    if (auto found = rule(context, draft)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace quern

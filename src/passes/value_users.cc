@@ -1,0 +1,27 @@
+// Users by value.
+#include "passes/value_users.h"
+
+#include "passes/pipeline.h"
+
+namespace quern {
+
+ValueUsers::ValueUsers(const Graph& graph, const PassOptions& options)
+    : users_(graph.values().size()), is_visible_(graph.values().size(), false) {
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const auto id = static_cast<NodeId>(i);
+    for (const ValueId input : graph.node(id).inputs) {
+      if (input == kNoValue) continue;
+      auto& users = users_[static_cast<size_t>(input)];
+      if (users.empty() || users.back() != id) users.push_back(id);
+    }
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    is_visible_[static_cast<size_t>(output.value)] = true;
+  }
+  for (const std::string& name : options.readable) {
+    const ValueId value = graph.find_value(name);
+    if (value != kNoValue) is_visible_[static_cast<size_t>(value)] = true;
+  }
+}
+
+}  // namespace quern
