@@ -53,7 +53,7 @@ std::optional<int64_t> parse_size(std::string_view text) {
   for (const char c : text.substr(digits)) {
     unit += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   }
-  if (unit.ends_with("IB")) {
+  if (unit.size() > 2 && unit.ends_with("IB")) {
     unit.resize(unit.size() - 2);
   } else if (unit.ends_with('B')) {
     unit.pop_back();

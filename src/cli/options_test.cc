@@ -142,7 +142,7 @@ TEST_F(OptionsTest, TheFormOfTheLineIsChecked) {
   EXPECT_EQ(refusal({"go"}), "quern: MODEL is required.");
   EXPECT_EQ(refusal({"go", "m", "n"}), "quern: The following argument was not expected: n.");
   EXPECT_EQ(refusal({"go", "m", "--count"}, false), "quern: --count needs a value.");
-  EXPECT_EQ(refusal({"go", "m", "--flag", "--size", "1"}), "quern: --flag excludes --size.");
+  EXPECT_EQ(refusal({"go", "m", "--flag", "--size", "1"}), "quern: --size excludes --flag.");
   EXPECT_EQ(refusal({"go", "m"}, false),
             "quern: Exactly 1 option from [--text,--file] is required.");
   EXPECT_EQ(refusal({"go", "m", "--file", "f"}),

@@ -27,7 +27,8 @@ constexpr CaseRow kRows[] = {
      "activation.relu activation.selu activation.sigmoid activation.softplus activation.softsign "
      "activation.swish activation.tanh activation.tanh_shrink math.exp math.erf math.log math.sin "
      "math.cos "
-     "elementwise.sqrt math.inv_sqrt_dim_scale",
+     "elementwise.sqrt math.inv_sqrt_dim_scale math.acos math.acosh math.asin math.asinh math.atan "
+     "math.atanh math.ceil math.cosh math.floor math.round math.sinh math.tan",
      "f[N,D]", "", "", "N"},
     {"activation.celu_alpha", "f[N,D]", "alpha=1.5", "", "N"},
     {"activation.celu_alpha", "f[N,D]", "alpha=-0.5", "", "N"},
@@ -65,6 +66,38 @@ constexpr CaseRow kRows[] = {
     {"math.add", "n[N,D] n[D]", "", "", "N"},
     {"math.add math.mul", "n[] n[]", "", "", ""},
     {"math.outer", "f[N] f[D]", "", "", "N"},
+    {"math.pow", "f[N,D] f[N,D]", "", "", "N"},
+    {"compare.equal compare.less compare.less_or_equal elementwise.remainder", "n[N,D] n[N,D]", "",
+     "", "N"},
+    {"elementwise.remainder", "n[N,D] n[N,D]", "sign=divisor", "", "N"},
+    {"compare.where", "u8<2[N,D] n[N,D] n[N,D]", "", "", "N"},
+    {"elementwise.quotient bits.and bits.or bits.xor bits.shift_left bits.shift_right",
+     "i32[N,D] i32[N,D]", "", "", "N"},
+    {"elementwise.quotient bits.and bits.or bits.xor bits.shift_left bits.shift_right",
+     "u8<40[N,D] u8<12[N,D]", "", "", "N"},
+    {"elementwise.quotient bits.shift_left bits.shift_right", "i64[N,D] i64<70[N,D]", "", "", "N"},
+    {"graph.copy", "n[N,D]", "from=cpu to=reference", "", "N"},
+
+    // What the fusion passes make.
+    {"fused.elementwise", "f[N,D] f[N,D] f[D]",
+     "program=math.mul(x0,x1);math.add(v0,x2);activation.relu(v1)", "", "N"},
+    {"fused.elementwise", "f[N,D]", "program=activation.gelu(x0);math.mul(v0,x0)", "", "N"},
+    {"fused.linear", "f[M,K] f[N,K] f[N] - f[M,N]", "program=activation.swish(x0);math.add(v0,x1)",
+     kMatmulSizes, "M"},
+    {"fused.linear", "act8[N,32*B] q4_0[O,32*B] - f32+[N,B] f32[N,O]", "program=math.add(x0,x1)",
+     kBlockSizes, "N"},
+    {"fused.gated_linear", "f[M,K] f[N,K] f[N,K]", "program=activation.swiglu_tensors(x0,x1)",
+     kMatmulSizes, "M"},
+    {"fused.gated_linear", "act8[N,32*B] q8_0[O,32*B] q8_0[O,32*B] - - f32+[N,B]",
+     "program=activation.swiglu_tensors(x0,x1)", kBlockSizes, "N"},
+    {"fused.matmul", "f[M,K] f[K,N] f[N]", "program=math.add(x0,x1);activation.relu(v0)",
+     kMatmulSizes, "M"},
+    {"fused.attention", "f[T,D] f[D,S] f[S,E] f[T,S]",
+     "program=math.scale(x0){factor=0.5};math.add(v0,x1)",
+     "T=1 D=2 S=1 E=2; T=5 D=8 S=7 E=6; T=67 D=12 S=70 E=4; T=0 D=4 S=2 E=4", "T"},
+    {"fused.quantize", "f[N,64] f[64]", "program=math.rmsnorm(x0,x1)", "N=1; N=3; N=0; N=67", "N"},
+    {"fused.quantize", "f[N,256] f[N,256]", "program=math.mul(x0,x1) block=256 bits=16",
+     "N=1; N=3; N=0; N=17", "N"},
 
     // Reductions and rows.
     {"reduction.sum reduction.prod reduction.l1_norm reduction.mean reduction.reduce_max "

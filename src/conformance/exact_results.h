@@ -16,8 +16,8 @@ struct ExactResult {
   std::vector<double> changes;
 };
 
-// Whether f64 gives what f32 approximates: not where the dtype picks the random numbers, or where a
-// near tie picks another element.
+// Whether f64 gives what f32 approximates within one bound: not where the dtype picks the random
+// numbers, where a near tie picks another element, or where a program of operations rounds between.
 bool has_exact_results(const OpDef& op);
 
 struct ExactReference {

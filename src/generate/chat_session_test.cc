@@ -60,7 +60,8 @@ TEST_F(ChatSessionTest, MessagesAndAnswersAlternate) {
 TEST_F(ChatSessionTest, TheCacheIsUsedAgain) {
   open();
   EXPECT_EQ(answer("hello").num_reused, 0);
-  EXPECT_GT(answer("again").num_reused, 8);
+  // The first prompt; the answer's text may have other tokens than it was made of.
+  EXPECT_GE(answer("again").num_reused, 8);
   // The same words after a reset: all of the prompt but its last token is there.
   session_->reset();
   const ChatReply reply = answer("hello");

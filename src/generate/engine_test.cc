@@ -53,7 +53,7 @@ TEST_F(EngineTest, OptionsAreChecked) {
   EXPECT_EQ(open_error({.context_length = -5}),
             loading + "The context length is -5; it must be 0 or more.");
   EXPECT_EQ(open_error({.compile = {.readable = {"nothing"}}}),
-            loading + "The graph has no value 'nothing' to read.");
+            loading + "Pass verify: The graph has no value 'nothing' to read.");
   const auto missing = Engine::open(model_->path() + "x", {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);

@@ -14,6 +14,12 @@ std::vector<int32_t> counting(int32_t from, int32_t count) {
   return ids;
 }
 
+// Announces `count` tokens behind `cached` rows and asks, as the engine does.
+Result<bool> must_restart(LongContext& context, int32_t sequence, int64_t cached, int64_t count) {
+  context.plan(sequence, cached + count);
+  return context.must_restart(sequence, cached);
+}
+
 std::vector<int32_t> history(const LongContext& context, int32_t sequence) {
   const auto span = context.history(sequence);
   return {span.begin(), span.end()};
@@ -26,7 +32,7 @@ TEST(LongContext, IsOffWithoutAThreshold) {
 
 TEST(LongContext, AShortSequenceStaysShort) {
   LongContext context(10);
-  EXPECT_FALSE(context.must_restart(0, 0, 10).value());
+  EXPECT_FALSE(must_restart(context, 0, 0, 10).value());
   context.append(0, 0, counting(0, 10));
   EXPECT_FALSE(context.is_long(0));
   EXPECT_EQ(history(context, 0), counting(0, 10));
@@ -34,31 +40,30 @@ TEST(LongContext, AShortSequenceStaysShort) {
 
 TEST(LongContext, PassingTheThresholdRestartsOnce) {
   LongContext context(10);
-  EXPECT_FALSE(context.must_restart(0, 0, 8).value());
+  EXPECT_FALSE(must_restart(context, 0, 0, 8).value());
   context.append(0, 0, counting(0, 8));
-  EXPECT_FALSE(context.must_restart(0, 8, 2).value());
+  EXPECT_FALSE(must_restart(context, 0, 8, 2).value());
   context.append(0, 8, counting(8, 2));
-  EXPECT_TRUE(context.must_restart(0, 10, 1).value());
+  EXPECT_TRUE(must_restart(context, 0, 10, 1).value());
   EXPECT_TRUE(context.is_long(0));
   EXPECT_EQ(history(context, 0), counting(0, 10));
   context.append(0, 0, counting(0, 10));
-  EXPECT_FALSE(context.must_restart(0, 10, 1).value());
+  EXPECT_FALSE(must_restart(context, 0, 10, 1).value());
 }
 
-TEST(LongContext, APlanStartsWithTheRightFactors) {
+TEST(LongContext, AnEmptySequenceStartsWithTheFactorsOfItsPlan) {
   LongContext context(10);
-  context.plan(0, 25);
-  EXPECT_FALSE(context.must_restart(0, 0, 5).value());
+  EXPECT_FALSE(must_restart(context, 0, 0, 25).value());
   EXPECT_TRUE(context.is_long(0));
-  // The plan is used up: a new sequence under the same id is short again.
-  EXPECT_FALSE(context.must_restart(0, 0, 5).value());
+  // A new sequence under the same id is short again.
+  EXPECT_FALSE(must_restart(context, 0, 0, 5).value());
   EXPECT_FALSE(context.is_long(0));
 }
 
 TEST(LongContext, SequencesAreIndependent) {
   LongContext context(4);
-  EXPECT_FALSE(context.must_restart(0, 0, 9).value());
-  EXPECT_FALSE(context.must_restart(1, 0, 2).value());
+  EXPECT_FALSE(must_restart(context, 0, 0, 9).value());
+  EXPECT_FALSE(must_restart(context, 1, 0, 2).value());
   EXPECT_TRUE(context.is_long(0));
   EXPECT_FALSE(context.is_long(1));
   EXPECT_FALSE(context.is_long(7));
@@ -67,18 +72,18 @@ TEST(LongContext, SequencesAreIndependent) {
 // Rows that came from a file have no tokens here.
 TEST(LongContext, UnknownRowsCannotBeComputedAnew) {
   LongContext context(10);
-  const auto unknown = context.must_restart(3, 8, 5);
+  const auto unknown = must_restart(context, 3, 8, 5);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(unknown.error().message,
             "Sequence 3 passes 10 tokens, where the model's rotary factors change, and its first 8 "
             "tokens are not known any more.");
-  EXPECT_FALSE(context.must_restart(3, 8, 2).value());
+  EXPECT_FALSE(must_restart(context, 3, 8, 2).value());
 }
 
 TEST(LongContext, EvictedTokensLeaveTheHistory) {
   LongContext context(100);
-  EXPECT_FALSE(context.must_restart(0, 0, 6).value());
+  EXPECT_FALSE(must_restart(context, 0, 0, 6).value());
   context.append(0, 0, counting(0, 6));
   context.evict(0, 2, 3);
   EXPECT_EQ(history(context, 0), (std::vector<int32_t>{0, 1, 5}));

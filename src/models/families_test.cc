@@ -163,7 +163,9 @@ TEST(Llama, SlidingWindowsReachAttention) {
   model.set_number("attention.sliding_window", uint32_t{5});
   const auto built = build(model).value();
   for (const Node& node : built.graph.nodes()) {
-    if (node.op->id == "attention.cached") EXPECT_EQ(node.attributes.integer("window"), 5);
+    if (node.op->id == "attention.cached") {
+      EXPECT_EQ(node.attributes.integer("window"), 5);
+    }
   }
 }
 
@@ -176,7 +178,9 @@ TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
   ASSERT_TRUE(built) << built.error().message;
   EXPECT_NE(built->graph.find_value("logits_tanh"), kNoValue);
   for (const Node& node : built->graph.nodes()) {
-    if (node.op->id == "attention.cached") EXPECT_EQ(node.attributes.number("soft_cap"), 50.0);
+    if (node.op->id == "attention.cached") {
+      EXPECT_EQ(node.attributes.number("soft_cap"), 50.0);
+    }
   }
 }
 

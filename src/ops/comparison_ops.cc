@@ -55,12 +55,15 @@ Result<Types> infer_comparison(const InferContext& context) {
 
 template <class Formula>
 OpDef comparison_op(std::string id, std::string doc, Formula) {
-  return {.id = std::move(id),
-          .doc = std::move(doc),
-          .inputs = {op_parts::port("a"), op_parts::port("b")},
-          .outputs = {op_parts::port("z")},
-          .infer = infer_comparison,
-          .reference = number_kernel<ComparisonKernel<Formula>>};
+  return {
+      .id = std::move(id),
+      .doc = std::move(doc),
+      .shape_rule = "Floats or integers of one dtype and shape; the result is u8 of that shape.",
+      .edge_rule = "NaN compares as IEEE 754 says, zeros are equal. No elements give none.",
+      .inputs = {op_parts::port("a"), op_parts::port("b")},
+      .outputs = {op_parts::port("z")},
+      .infer = infer_comparison,
+      .reference = number_kernel<ComparisonKernel<Formula>>};
 }
 
 // where ---------------------------------------------------------------------------------------
@@ -182,6 +185,8 @@ template <class Formula>
 OpDef integer_op(std::string id, std::string doc, Formula) {
   return {.id = std::move(id),
           .doc = std::move(doc),
+          .shape_rule = "Integers of one dtype and shape; the result has both.",
+          .edge_rule = "Defined for every pair of numbers, as said above. No elements give none.",
           .inputs = {op_parts::port("a"), op_parts::port("b")},
           .outputs = {op_parts::port("z")},
           .infer = infer_same_integers,
@@ -197,12 +202,15 @@ void register_comparison_ops(OpRegistry& registry) {
   registry.add(comparison_op("compare.less", "1 where a < b, else 0, also for NaN.", Less{}));
   registry.add(comparison_op("compare.less_or_equal", "1 where a <= b, else 0, also for NaN.",
                              LessOrEqual{}));
-  registry.add({.id = "compare.where",
-                .doc = "x where the mask is not 0, else y; equal shapes.",
-                .inputs = {op_parts::port("mask"), op_parts::port("x"), op_parts::port("y")},
-                .outputs = {op_parts::port("z")},
-                .infer = infer_where,
-                .reference = run_where});
+  registry.add(
+      {.id = "compare.where",
+       .doc = "x where the mask is not 0, else y; equal shapes.",
+       .shape_rule = "mask u8; x and y of one dtype, no part of blocks; the result has it.",
+       .edge_rule = "Every value is copied bit for bit, NaN too. No elements give none.",
+       .inputs = {op_parts::port("mask"), op_parts::port("x"), op_parts::port("y")},
+       .outputs = {op_parts::port("z")},
+       .infer = infer_where,
+       .reference = run_where});
   registry.add(integer_op("elementwise.quotient",
                           "a / b of integers, rounded towards zero; 0 where b is 0, and the lowest "
                           "number by -1 wraps.",
@@ -210,6 +218,11 @@ void register_comparison_ops(OpRegistry& registry) {
   registry.add({.id = "elementwise.remainder",
                 .doc = "a - b * q with the quotient q rounded towards zero (sign = dividend) or "
                        "down (divisor). Integers by 0 give 0, floats NaN; exact up to one sum.",
+                .shape_rule = "Floats or integers of one dtype and shape; the result has both.",
+                .edge_rule =
+                    "NaN or an infinite a gives NaN; an infinite b gives a for the sign of the "
+                    "dividend. No elements give none.",
+                .f32_bound = 1,
                 .inputs = {op_parts::port("a"), op_parts::port("b")},
                 .outputs = {op_parts::port("z")},
                 .attributes = {op_parts::text("sign", "dividend", "Whose sign the result has.",

@@ -24,7 +24,6 @@ QUERN_FUNCTION(Asinh, strict_asinh);
 QUERN_FUNCTION(Atan, strict_atan);
 QUERN_FUNCTION(Atanh, strict_atanh);
 QUERN_FUNCTION(Cosh, strict_cosh);
-QUERN_FUNCTION(Erf, strict_erf);
 QUERN_FUNCTION(Sinh, strict_sinh);
 QUERN_FUNCTION(Tan, strict_tan);
 // Exact by IEEE 754.
@@ -51,22 +50,28 @@ struct Pow {
 }  // namespace
 
 void register_function_ops(OpRegistry& registry) {
-  registry.add(unary_float_op("math.acos", "acos(x); NaN outside [-1, 1].", Acos{}));
-  registry.add(unary_float_op("math.acosh", "acosh(x); NaN below 1.", Acosh{}));
-  registry.add(unary_float_op("math.asin", "asin(x); NaN outside [-1, 1].", Asin{}));
-  registry.add(unary_float_op("math.asinh", "asinh(x).", Asinh{}));
-  registry.add(unary_float_op("math.atan", "atan(x).", Atan{}));
-  registry.add(unary_float_op("math.atanh", "atanh(x); NaN outside [-1, 1].", Atanh{}));
+  registry.add(unary_float_op("math.acos", "The arc cosine; NaN outside [-1, 1].", Acos{}));
+  registry.add(
+      unary_float_op("math.acosh", "The inverse hyperbolic cosine; NaN below 1.", Acosh{}));
+  registry.add(unary_float_op("math.asin", "The arc sine; NaN outside [-1, 1].", Asin{}));
+  registry.add(unary_float_op("math.asinh", "The inverse hyperbolic sine.", Asinh{}));
+  registry.add(unary_float_op("math.atan", "The arc tangent.", Atan{}));
+  registry.add(unary_float_op("math.atanh", "The inverse hyperbolic tangent; NaN outside [-1, 1].",
+                              Atanh{}));
   registry.add(unary_float_op("math.ceil", "The smallest integer that is not below x.", Ceil{}));
-  registry.add(unary_float_op("math.cosh", "cosh(x).", Cosh{}));
-  registry.add(unary_float_op("math.erf", "The error function.", Erf{}));
+  registry.add(unary_float_op("math.cosh", "The hyperbolic cosine.", Cosh{}));
   registry.add(unary_float_op("math.floor", "The largest integer that is not above x.", Floor{}));
   registry.add(unary_float_op("math.round", "The nearest integer, ties to even.", RoundToEven{}));
-  registry.add(unary_float_op("math.sinh", "sinh(x).", Sinh{}));
-  registry.add(
-      unary_float_op("math.tan", "tan(x) with an exact reduction; NaN for infinities.", Tan{}));
+  registry.add(unary_float_op("math.sinh", "The hyperbolic sine.", Sinh{}));
+  registry.add(unary_float_op("math.tan",
+                              "The tangent with an exact reduction; NaN for infinities.", Tan{}));
   registry.add({.id = "math.pow",
                 .doc = "x to the power y for equal shapes of floats; special values as in C's pow.",
+                .shape_rule = "Floats of one dtype and shape; the result has both.",
+                .edge_rule =
+                    "pow(x, 0) and pow(1, y) are 1, also for NaN; a negative x with a y that "
+                    "is no integer gives NaN. No elements give none.",
+                .f32_bound = 4,
                 .inputs = {op_parts::port("x"), op_parts::port("y")},
                 .outputs = {op_parts::port("z")},
                 .infer = infer_same_floats,

@@ -266,25 +266,36 @@ Result<void> run_fused_quantize(const KernelContext& context) {
       ->reference({.inputs = {&x.view, 1}, .outputs = context.outputs, .attributes = attributes});
 }
 
+constexpr char kFusedEdges[] =
+    "As its parts, one after another, each with its error and a rounding to its type; also where "
+    "there are no elements.";
+
 PortDef operands_port() {
   return {.name = "operands", .is_optional = true, .is_variadic = true};
 }
 
 void register_products(OpRegistry& registry) {
-  registry.add({.id = "fused.linear",
-                .doc = "projection.linear, then the program on its result (x0) and the operands "
-                       "(x1, ...): activation, residual, bias.",
-                .inputs = {port("x"), port("weight"), optional_port("bias"), optional_port("scale"),
-                           operands_port()},
-                .outputs = {port("y")},
-                .attributes = {number("weight_scale", 1.0, "As in projection.linear."),
-                               program_attribute("Elementwise operations after the product.")},
-                .infer = infer_fused_linear,
-                .reference = run_fused_linear});
+  registry.add(
+      {.id = "fused.linear",
+       .doc = "projection.linear, then the program on its result (x0) and the operands "
+              "(x1, ...): activation, residual, bias.",
+       .shape_rule =
+           "x, weight, bias and scale as in projection.linear; operands as the program takes them.",
+       .edge_rule = kFusedEdges,
+       .inputs = {port("x"), port("weight"), optional_port("bias"), optional_port("scale"),
+                  operands_port()},
+       .outputs = {port("y")},
+       .attributes = {number("weight_scale", 1.0, "As in projection.linear."),
+                      program_attribute("Elementwise operations after the product.")},
+       .infer = infer_fused_linear,
+       .reference = run_fused_linear});
   registry.add(
       {.id = "fused.gated_linear",
        .doc = "Two projection.linear of one x, then the program on their results (x0 of "
               "the gate, x1 of up) and the operands (x2, ...).",
+       .shape_rule = "x, weights, biases and scale as in projection.linear; operands as the "
+                     "program takes them.",
+       .edge_rule = kFusedEdges,
        .inputs = {port("x"), port("gate_weight"), port("up_weight"), optional_port("gate_bias"),
                   optional_port("up_bias"), optional_port("scale"), operands_port()},
        .outputs = {port("y")},
@@ -296,6 +307,9 @@ void register_products(OpRegistry& registry) {
   registry.add({.id = "fused.matmul",
                 .doc = "math.matmul, then the program on its result (x0) and the operands (x1, "
                        "...).",
+                .shape_rule =
+                    "a [M, K] and b [K, N] of one float dtype; operands as the program takes them.",
+                .edge_rule = kFusedEdges,
                 .inputs = {port("a"), port("b"), operands_port()},
                 .outputs = {port("c")},
                 .attributes = {program_attribute("Elementwise operations after the product.")},
@@ -309,6 +323,9 @@ void register_fused_node_ops(OpRegistry& registry) {
   registry.add({.id = "fused.elementwise",
                 .doc = "A program of elementwise operations on the inputs x0, x1, ..., each result "
                        "rounded to its type: \"math.mul(x0, x1); activation.relu(v0)\".",
+                .shape_rule = "Inputs as the program takes them, each of them read; y has the type "
+                              "of the last result.",
+                .edge_rule = kFusedEdges,
                 .inputs = {variadic_port("x")},
                 .outputs = {port("y")},
                 .attributes = {program_attribute("The operations, in order.")},
@@ -320,21 +337,27 @@ void register_fused_node_ops(OpRegistry& registry) {
                 .doc = "math.matmul(q, kt), the program on the scores (x0) and the operands (x1, "
                        "...), math.softmax, math.matmul with v: in the order of the parts, not in "
                        "that of the attention operations.",
+                .shape_rule = "q [T, D], kt [D, S] and v [S, E] of one float dtype; out [T, E].",
+                .edge_rule = kFusedEdges,
                 .inputs = {port("q"), port("kt"), port("v"), operands_port()},
                 .outputs = {port("out")},
                 .attributes = {program_attribute("Elementwise operations on the scores.")},
                 .infer = infer_fused_attention,
                 .reference = run_fused_attention});
-  registry.add({.id = "fused.quantize",
-                .doc = "quant.dynamic of the result of a program of norms and elementwise "
-                       "operations on the inputs x0, x1, ....",
-                .inputs = {variadic_port("x")},
-                .outputs = {port("q"), port("d")},
-                .attributes = {integer("block", 32, "As in quant.dynamic."),
-                               integer("bits", 8, "As in quant.dynamic."),
-                               program_attribute("The operations before the quantisation.")},
-                .infer = infer_fused_quantize,
-                .reference = run_fused_quantize});
+  registry.add(
+      {.id = "fused.quantize",
+       .doc = "quant.dynamic of the result of a program of norms and elementwise "
+              "operations on the inputs x0, x1, ....",
+       .shape_rule =
+           "Inputs as the program takes them, each of them read; q and d as in quant.dynamic.",
+       .edge_rule = kFusedEdges,
+       .inputs = {variadic_port("x")},
+       .outputs = {port("q"), port("d")},
+       .attributes = {integer("block", 32, "As in quant.dynamic."),
+                      integer("bits", 8, "As in quant.dynamic."),
+                      program_attribute("The operations before the quantisation.")},
+       .infer = infer_fused_quantize,
+       .reference = run_fused_quantize});
 }
 
 }  // namespace quern

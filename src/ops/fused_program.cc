@@ -158,6 +158,25 @@ Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry
   return program;
 }
 
+// A tensor that nothing reads has no place in a fused node: its type would go unchecked.
+Result<void> check_all_read(const FusedProgram& program,
+                            std::span<const TensorType* const> inputs) {
+  std::vector<bool> is_read(inputs.size(), false);
+  for (const FusedInstruction& instruction : program.instructions) {
+    for (const FusedOperand& operand : instruction.operands) {
+      const auto index = static_cast<size_t>(operand.index);
+      if (operand.kind == Kind::kInput && index < is_read.size()) is_read[index] = true;
+    }
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr && !is_read[i]) {
+      return fail::invalid("The program does not read x{}, of {} tensors that it was given.", i,
+                           inputs.size());
+    }
+  }
+  return {};
+}
+
 Result<TensorType> infer_fused_program(const FusedProgram& program,
                                        std::span<const TensorType* const> inputs) {
   if (program.instructions.empty()) {
@@ -165,6 +184,7 @@ Result<TensorType> infer_fused_program(const FusedProgram& program,
     return fail::invalid("An empty program needs a tensor to give.");
   }
   QUERN_ASSIGN_OR_RETURN(auto results, infer_results(program, inputs));
+  QUERN_TRY(check_all_read(program, inputs));
   return std::move(results.back());
 }
 

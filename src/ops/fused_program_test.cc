@@ -85,6 +85,10 @@ TEST(FusedProgram, TypesFollowTheRulesOfTheOperations) {
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().message, "The program reads x2, but the node gives it 2 tensors.");
   EXPECT_FALSE(infer_fused_program(parsed("math.add(x0, _)"), inputs).has_value());
+  const auto unread = infer_fused_program(parsed("math.exp(x0)"), inputs);
+  ASSERT_FALSE(unread.has_value());
+  EXPECT_EQ(unread.error().message,
+            "The program does not read x1, of 2 tensors that it was given.");
 }
 
 TEST(FusedElementwise, ComputesItsPartsInOrder) {

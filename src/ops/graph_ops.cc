@@ -76,6 +76,8 @@ void register_graph_ops(OpRegistry& registry) {
   registry.add({.id = "graph.copy",
                 .doc = "The same values in the memory of another device. Nothing moves between "
                        "devices but by this operation.",
+                .shape_rule = "x of any type; y has it.",
+                .edge_rule = "Every value is copied bit for bit, NaN too. No elements give none.",
                 .inputs = {port("x")},
                 .outputs = {port("y")},
                 .attributes = {text("from", kRequired, "Device that holds x."),

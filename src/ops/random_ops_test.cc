@@ -28,7 +28,8 @@ TEST(Dropout, GoldenValuesOfTheFormula) {
   std::vector<float> y(x.size());
   const OpDef* op = builtin_ops().find("math.dropout");
   ASSERT_NE(op, nullptr);
-  const Attributes attributes = {{"p", 0.3}, {"seed", int64_t{42}}, {"training", true}};
+  const Attributes attributes = {
+      {"p", 0.3}, {"seed", int64_t{42}}, {"node_id", int64_t{-1}}, {"training", true}};
   const auto bytes = [](const std::vector<float>& v) {
     return reinterpret_cast<std::byte*>(const_cast<float*>(v.data()));
   };

@@ -96,17 +96,17 @@ TEST(NodeCost, AnOperandThatIsReadTwiceCountsOnce) {
 }
 
 TEST(NodeCost, FusedNodesCostTheirParts) {
-  const NodeCost cost = cost_of(R"(graph {
+  const NodeCost cost = cost_of(R"GRAPH(graph {
   %x = Input() {type = "f32[T, 64]"}
   %v = graph.weight() {type = "f32[10, 64]", weight = "v"}
   %r = Input() {type = "f32[T, 10]"}
   %y = fused.linear(%x, %v, _, _, %r) {program = "activation.relu(x0); math.add(v0, x1)"}
   output y = %y
 }
-)",
+)GRAPH",
                                 "y");
-EXPECT_EQ(cost.flops, 2 * 2 * 10 * 64 + 2 * 20);
-EXPECT_EQ(cost.read_bytes, 2 * 64 * 4 + 2 * 10 * 4);
+  EXPECT_EQ(cost.flops, 2 * 2 * 10 * 64 + 2 * 20);
+  EXPECT_EQ(cost.read_bytes, 2 * 64 * 4 + 2 * 10 * 4);
 }
 
 TEST(NodeCost, CachedAttentionReadsTheCache) {

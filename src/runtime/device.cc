@@ -46,10 +46,6 @@ std::string_view support_name(Support::Kind kind) {
   return "unknown";
 }
 
-bool FusionCaps::has(std::string_view fused_op) const {
-  return std::ranges::find(fused_ops, fused_op) != fused_ops.end();
-}
-
 KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
   const Support support = supports(*node.op);
   switch (support.kind) {

@@ -18,6 +18,8 @@ struct Plan {
 
 class FaultyArtifact final : public Artifact {
  public:
+  const Graph& graph() const override { return inner->graph(); }
+
   std::unique_ptr<Artifact> inner;
   bool is_affected = false;  // the graph has the operation
 };

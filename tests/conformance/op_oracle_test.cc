@@ -112,6 +112,7 @@ TEST(OpOracleFile, CoversTheOperations) {
   const std::set<std::string> elsewhere = {
       "Input",
       "graph.weight",    // bind values
+      "graph.copy",      // moves between devices
       "graph.constant",  // graph_ops_test: conversions of strict_golden
       "kv.append",
       "attention.cached",  // tests/data/ops/attention.npz

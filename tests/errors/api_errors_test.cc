@@ -92,7 +92,7 @@ TEST_P(ApiErrors, ReadableValuesMustExist) {
   const auto loaded = load(small_graph().value(), &weights_, {"nothing"});
   ASSERT_FALSE(loaded);
   EXPECT_EQ(loaded.error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(loaded.error().message, "The graph has no value 'nothing' to read.");
+  EXPECT_EQ(loaded.error().message, "Pass verify: The graph has no value 'nothing' to read.");
 }
 
 TEST_P(ApiErrors, ArgumentsOfARunMustFit) {

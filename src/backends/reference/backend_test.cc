@@ -52,8 +52,12 @@ TEST_F(ReferenceBackend, IsTheDefinition) {
 TEST_F(ReferenceBackend, ServesWhatHasAReferenceKernel) {
   for (const OpDef* op : builtin_ops().list()) {
     const Support support = backend_->supports(*op);
-    if (op->reference != nullptr) EXPECT_EQ(support.kind, Support::Kind::kDirect) << op->id;
-    if (support.kind == Support::Kind::kMissing) EXPECT_FALSE(support.reason.empty()) << op->id;
+    if (op->reference != nullptr) {
+      EXPECT_EQ(support.kind, Support::Kind::kDirect) << op->id;
+    }
+    if (support.kind == Support::Kind::kMissing) {
+      EXPECT_FALSE(support.reason.empty()) << op->id;
+    }
   }
   EXPECT_EQ(backend_->supports(*builtin_ops().find("Input")).kind, Support::Kind::kGraphOnly);
   const OpDef odd{.id = "test.odd"};

@@ -462,6 +462,58 @@ ids_p = np.concatenate([order[:size], np.full(6 - size, -1)]).astype(np.int32)
 probs_p = np.concatenate([probability[:size] / probability[:size].sum(), np.zeros(6 - size)])
 case("sampling.top_p_sample", [logits], [None, ids_p, probs_p], "scipy.special.softmax", 1e-11, top_p=0.6, seed=1)
 
+# Functions, comparisons and bits ---------------------------------------------------------------
+unit = np.concatenate([np.clip(normal(9) / 3, -1, 1), [0.0, 1.0, -1.0, np.nan]])
+wide = np.concatenate([normal(9) * 5, [0.0, np.inf, -np.inf, np.nan]])
+for op, f, values in [("acos", np.arccos, unit), ("asin", np.arcsin, unit), ("atan", np.arctan, wide),
+                      ("acosh", np.arccosh, np.abs(wide) + 1), ("asinh", np.arcsinh, wide),
+                      ("atanh", np.arctanh, unit[:9]), ("cosh", np.cosh, wide), ("sinh", np.sinh, wide),
+                      ("tan", np.tan, wide[:10]), ("ceil", np.ceil, wide), ("floor", np.floor, wide),
+                      ("round", np.rint, np.concatenate([wide, [0.5, 1.5, -2.5]]))]:
+    case(f"math.{op}", [values], [f(values)], "numpy", 1e-11)
+base, power = np.concatenate([positive(8) * 3, [0.0, 2.0, 1.0]]), np.concatenate([normal(8), [0.5, 0.0, np.nan]])
+case("math.pow", [base, power], [np.power(base, power)], "numpy", 1e-11)
+a, b = np.concatenate([normal(6), [0.0, 1.0, np.nan]]), np.concatenate([normal(6), [0.0, 2.0, 1.0]])
+a[2] = b[2]
+for op, f in {"equal": np.equal, "less": np.less, "less_or_equal": np.less_equal}.items():
+    case(f"compare.{op}", [a, b], [f(a, b).astype(np.uint8)], "numpy", 0)
+mask = rng.integers(0, 2, 9).astype(np.uint8)
+case("compare.where", [mask, a, b], [np.where(mask != 0, a, b)], "numpy", 0)
+i = rng.integers(-50, 50, 12).astype(np.int32)
+j = rng.integers(1, 9, 12).astype(np.int32) * rng.choice([-1, 1], 12).astype(np.int32)
+case("elementwise.quotient", [i, j], [np.trunc(i / j).astype(np.int32)], "numpy.trunc", 0)
+case("elementwise.remainder", [i, j], [np.fmod(i, j)], "numpy.fmod", 0)
+case("elementwise.remainder", [i, j], [np.mod(i, j)], "numpy.mod", 0, sign="divisor")
+case("elementwise.remainder", [a[:6], b[:6]], [np.fmod(a[:6], b[:6])], "numpy.fmod", 1e-12)
+for op, f in {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}.items():
+    case(f"bits.{op}", [i, j], [f(i, j)], "numpy", 0)
+shift = rng.integers(0, 31, 12).astype(np.int32)
+case("bits.shift_left", [i, shift], [np.left_shift(i, shift)], "numpy", 0)
+case("bits.shift_right", [i, shift], [np.right_shift(i, shift)], "numpy", 0)
+
+# Fused nodes -----------------------------------------------------------------------------------
+fx, fy, fz = normal(3, 5), normal(3, 5), normal(5)
+case("fused.elementwise", [fx, fy, fz], [F.relu(t(fx) * t(fy) + t(fz))], "torch", 1e-12,
+     program="math.mul(x0, x1); math.add(v0, x2); activation.relu(v1)")
+fw, fb, fr = normal(4, 5), normal(4), normal(3, 4)
+case("fused.linear", [fx, fw, fb, None, fr], [F.silu(F.linear(t(fx), t(fw), t(fb))) + t(fr)], "torch", 1e-11,
+     program="activation.swish(x0); math.add(v0, x1)")
+fu = normal(4, 5)
+case("fused.gated_linear", [fx, fw, fu], [F.silu(t(fx) @ t(fw).T) * (t(fx) @ t(fu).T)], "torch", 1e-11,
+     program="activation.swiglu_tensors(x0, x1)")
+fm = normal(5, 4)
+case("fused.matmul", [fx, fm, fb], [F.relu(t(fx) @ t(fm) + t(fb))], "torch", 1e-11,
+     program="math.add(x0, x1); activation.relu(v0)")
+fk, fv = normal(5, 6), normal(6, 2)
+case("fused.attention", [fx, fk, fv], [torch.softmax(t(fx) @ t(fk) * 0.5, -1) @ t(fv)], "torch", 1e-11,
+     program="math.scale(x0) {factor = 0.5}")
+fq = normal(2, 32).astype(np.float32)
+scaled = (fq * np.float32(2)).astype(np.float32)
+largest = np.abs(scaled).max(1)
+case("fused.quantize", [fq.astype(float)], [np.rint(scaled * (np.float32(127) / largest)[:, None]).astype(np.int8), (largest / np.float32(127)).astype(float)[:, None]], "numpy", 0,
+     program="math.scale(x0) {factor = 2}")
+cases[-1]["outputs"][1]["dtype"] = "f32"
+
 with open("oracle.json", "w", encoding="ascii") as file:
     file.write("[\n" + ",\n".join(json.dumps(c) for c in cases) + "\n]\n")
 print(len(cases), "cases of", len({c["op"] for c in cases}), "operations")
