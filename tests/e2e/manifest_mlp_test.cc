@@ -6,6 +6,7 @@
 #include "formats/manifest/manifest.h"
 #include "formats/safetensors.h"
 #include "formats/weight_files.h"
+#include "quern/device.h"
 #include "quern/op.h"
 #include "support/graph_runner.h"
 
@@ -49,6 +50,23 @@ TEST(ManifestMlp, MatchesNumpyInFloat64) {
     }
     reference = *result;
   }
+}
+
+// The precision contract: nothing is computed in less than a manifest says.
+TEST(ManifestMlp, ADeviceWithoutFloat64IsRefused) {
+  const auto manifest = read_manifest(data_file("mlp.yaml"), builtin_ops(), {});
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  const BackendRegistry backends = register_backends();
+  const Backend* cpu = backends.find("cpu").value();
+  Capabilities capabilities = cpu->default_caps("").value();
+  EXPECT_TRUE(compile_graph(manifest->graph, *cpu, capabilities, {}));
+  capabilities.has_f64 = false;
+  const auto refused = compile_graph(manifest->graph, *cpu, capabilities, {});
+  ASSERT_FALSE(refused);
+  const std::string& text = refused.error().message;
+  EXPECT_NE(text.find("Backend cpu cannot run"), std::string::npos) << text;
+  EXPECT_NE(text.find("in float64: the device computes in float32"), std::string::npos) << text;
+  EXPECT_NE(text.find("precision: float32"), std::string::npos) << text;
 }
 
 TEST(ManifestMlp, OtherVariablesMakeAnotherGraph) {
