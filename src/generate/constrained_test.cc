@@ -201,6 +201,42 @@ TEST(TokenConstraint, MaskIsExactlyTheTokensThatCanGoOn) {
   EXPECT_EQ(constraint.allowed().value()->count(), 1);
 }
 
+// The walk skips whole subtrees where all bytes lead to one state; counters make each level
+// another.
+TEST(TokenConstraint, MasksInsideCountedStringsAreExactWithARealVocabulary) {
+  const std::string path = std::string(QUERN_MODELS_DIR) + "/SmolLM2-135M-Instruct.Q4_1.gguf";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "No model at " << path;
+  const auto file = GgufFile::open(path);
+  ASSERT_TRUE(file);
+  const auto tokenizer = make_tokenizer(read_vocabulary((*file)->metadata()).value());
+  ASSERT_TRUE(tokenizer);
+  const auto trie = std::make_shared<const TokenTrie>(**tokenizer);
+  for (const char* text : {"root ::= [a-zA-Z ]{3,9}", "root ::= [^\"\\\\\\x00-\\x1f]{2,40} \"x\"",
+                           "root ::= ([ea]{1,4} [^aeiou] | \" the\" [a-m]*){1,3} [.!]"}) {
+    SCOPED_TRACE(text);
+    const auto grammar = Grammar::parse(text);
+    ASSERT_TRUE(grammar) << grammar.error().message;
+    TokenConstraint constraint(trie, *grammar);
+    std::string so_far;
+    for (int step = 0; step < 3; ++step) {
+      const TokenMask mask = *constraint.allowed().value();
+      int32_t chosen = kNoToken;
+      for (int32_t id = 0; id < (*tokenizer)->vocab_size(); ++id) {
+        if ((*tokenizer)->is_special(id) || (*tokenizer)->is_end_of_generation(id)) continue;
+        GrammarMatcher matcher(*grammar);
+        const bool goes_on =
+            matcher.push(so_far + std::string((*tokenizer)->token_bytes(id))).value();
+        ASSERT_EQ(mask.contains(id), goes_on) << id << " after " << so_far;
+        if (goes_on && (chosen == kNoToken || id % 7 == step)) chosen = id;
+      }
+      if (chosen == kNoToken) break;
+      ASSERT_TRUE(constraint.accept(chosen));
+      so_far += (*tokenizer)->token_bytes(chosen);
+    }
+    EXPECT_FALSE(so_far.empty());
+  }
+}
+
 TEST(TokenConstraint, TokensThatDoNotFitAreRefused) {
   const auto tokenizer = small_tokenizer();
   ASSERT_NE(tokenizer, nullptr);

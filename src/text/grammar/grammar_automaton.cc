@@ -2,6 +2,7 @@
 #include "text/grammar/grammar_automaton.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/fail.h"
 #include "base/hash.h"
@@ -33,7 +34,7 @@ void GrammarAutomaton::clear() {
   frames_.assign(1, {kAcceptPc, kBottom});
   frame_index_.clear();
   state_index_.clear();
-  loop_bytes_.clear();
+  main_steps_.clear();
   for (const State fixed : {kDead, kTooLarge}) {
     infos_.emplace_back();
     next_.resize(next_.size() + program_->byte_of_class.size(), fixed);
@@ -155,14 +156,23 @@ GrammarAutomaton::State GrammarAutomaton::add_state(std::vector<Thread> threads)
   return state;
 }
 
-const std::bitset<256>& GrammarAutomaton::loop_bytes(State state) {
-  const auto [found, is_new] = loop_bytes_.try_emplace(state);
-  if (is_new) {
-    for (uint32_t byte = 0; byte < 256; ++byte) {
-      found->second[byte] = step(state, static_cast<uint8_t>(byte)) == state;
-    }
+const GrammarAutomaton::MainStep& GrammarAutomaton::main_step(State state) {
+  const auto [found, is_new] = main_steps_.try_emplace(state);
+  if (!is_new) return found->second;
+  std::array<State, 256> targets;
+  std::unordered_map<State, int> counts;
+  State main = kDead;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    targets[byte] = step(state, static_cast<uint8_t>(byte));
+    if (targets[byte] <= kTooLarge) continue;
+    if (++counts[targets[byte]] > counts[main]) main = targets[byte];
   }
-  return found->second;
+  MainStep& made = found->second;
+  made.target = main;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    made.bytes[byte] = main != kDead && targets[byte] == main;
+  }
+  return made;
 }
 
 bool GrammarAutomaton::is_filling() const {

@@ -47,8 +47,14 @@ class GrammarAutomaton {
   bool can_end(State state) const { return infos_[static_cast<size_t>(state)].can_end; }
   bool must_end(State state) const { return infos_[static_cast<size_t>(state)].must_end; }
 
-  // The bytes that lead from the state back to itself. The reference holds until the next call.
-  const std::bitset<256>& loop_bytes(State state);
+  // The live state that most bytes lead to, and these bytes; kDead and none where there is no live
+  // one. Inside a string that is the state itself, or the one with one character more counted. The
+  // reference holds until keep_only().
+  struct MainStep {
+    State target = kDead;
+    std::bitset<256> bytes;
+  };
+  const MainStep& main_step(State state);
 
   size_t num_states() const { return infos_.size(); }
   // Whether half of a limit is used.
@@ -90,7 +96,7 @@ class GrammarAutomaton {
   State start_ = kDead;
   std::vector<State> next_;  // [state, byte class]; -1: not known yet
   std::vector<StateInfo> infos_;
-  std::unordered_map<State, std::bitset<256>> loop_bytes_;
+  std::unordered_map<State, MainStep> main_steps_;
   std::vector<Thread> threads_;
   std::vector<Frame> frames_;  // 0: the bottom
   std::unordered_map<uint64_t, uint32_t> frame_index_;

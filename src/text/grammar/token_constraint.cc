@@ -28,6 +28,18 @@ void TokenConstraint::forget_if_filling() {
   if (masks_.size() >= kMaxMasks) masks_.clear();
 }
 
+// Whether no byte below a node can leave the path of main steps, at any depth. So most of the trie
+// needs no steps of its own inside strings, counted ones too.
+bool TokenConstraint::allows_all(State state, const TokenTrie::Below& below) {
+  for (size_t depth = 0; depth < below.height; ++depth) {
+    const GrammarAutomaton::MainStep& main = automaton_.main_step(state);
+    if ((below.bytes & ~main.bytes).any()) return false;
+    if (main.target == state) return true;
+    state = main.target;
+  }
+  return true;
+}
+
 // False when a limit of the automaton was reached.
 bool TokenConstraint::walk_trie(TokenMask& mask) {
   const TokenTrie& trie = *trie_;
@@ -42,9 +54,7 @@ bool TokenConstraint::walk_trie(TokenMask& mask) {
       i = node.end;
       continue;
     }
-    // Inside a string most subtrees stay in its state: then no steps are needed below.
-    if (next == parent && node.bytes_below != TokenTrie::kNone &&
-        (trie.bytes_below(node.bytes_below) & ~automaton_.loop_bytes(next)).none()) {
+    if (node.below != TokenTrie::kNone && allows_all(next, trie.below(node.below))) {
       last = node.end;
     }
     for (const int32_t token : trie.tokens(i, last)) mask.set(token);

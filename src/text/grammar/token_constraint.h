@@ -39,6 +39,7 @@ class TokenConstraint {
 
  private:
   Result<TokenMask> compute_mask();
+  bool allows_all(GrammarAutomaton::State state, const TokenTrie::Below& below);
   bool walk_trie(TokenMask& mask);
   void forget_all_but_state();
   void forget_if_filling();

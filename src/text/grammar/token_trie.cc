@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace quern {
 namespace {
@@ -35,7 +36,7 @@ TokenTrie::TokenTrie(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {
     tokens_.push_back(token);
   }
   for (const uint32_t node : path) nodes_[node].end = static_cast<uint32_t>(nodes_.size());
-  collect_bytes_below();
+  collect_below();
   nodes_.emplace_back().first_token = static_cast<uint32_t>(tokens_.size());
 }
 
@@ -62,19 +63,21 @@ void TokenTrie::add(std::string_view bytes, std::vector<uint32_t>& path) {
 }
 
 // From the last node to the first, so that every node comes after all that are below it.
-void TokenTrie::collect_bytes_below() {
-  // Per depth: bytes of the nodes from there down, in the subtree that is being closed.
-  std::vector<std::bitset<256>> below(max_depth_ + 2);
+void TokenTrie::collect_below() {
+  // Per depth: bytes of the nodes from there down, and the deepest of them, in the subtree that is
+  // being closed.
+  std::vector<Below> open(max_depth_ + 2);
   for (size_t i = nodes_.size(); i-- > 0;) {
     Node& node = nodes_[i];
     const size_t depth = node.depth;
+    const Below below = std::exchange(open[depth + 1], {});
     if (node.end - i > kManyNodes) {
-      node.bytes_below = static_cast<uint32_t>(bytes_below_.size());
-      bytes_below_.push_back(below[depth + 1]);
+      node.below = static_cast<uint32_t>(below_.size());
+      below_.push_back(below);
     }
-    below[depth] |= below[depth + 1];
-    below[depth].set(node.byte);
-    below[depth + 1].reset();
+    open[depth].bytes |= below.bytes;
+    open[depth].bytes.set(node.byte);
+    open[depth].height = std::max(open[depth].height, below.height + 1);
   }
 }
 

@@ -20,10 +20,10 @@ class TokenTrie {
   static constexpr uint32_t kNone = ~uint32_t{0};
   // Nodes in depth-first order, by rising byte; the root is left out.
   struct Node {
-    uint32_t end = 0;              // the first node that is not below
-    uint32_t first_token = 0;      // tokens that end at earlier nodes
-    uint32_t bytes_below = kNone;  // index for bytes_below(), of nodes with many below
-    uint16_t depth = 0;            // of the root's children: 1
+    uint32_t end = 0;          // the first node that is not below
+    uint32_t first_token = 0;  // tokens that end at earlier nodes
+    uint32_t below = kNone;    // index for below(), of nodes with many below
+    uint16_t depth = 0;        // of the root's children: 1
     uint8_t byte = 0;
   };
 
@@ -37,18 +37,23 @@ class TokenTrie {
     const uint32_t begin = nodes_[first].first_token;
     return std::span(tokens_).subspan(begin, nodes_[last].first_token - begin);
   }
-  // The bytes of all nodes below the node with this index.
-  const std::bitset<256>& bytes_below(uint32_t index) const { return bytes_below_[index]; }
+  // What is below the node with this index: the bytes of all nodes, and the depth of the deepest
+  // one, counted from that node.
+  struct Below {
+    std::bitset<256> bytes;
+    size_t height = 0;
+  };
+  const Below& below(uint32_t index) const { return below_[index]; }
   size_t max_depth() const { return max_depth_; }
 
  private:
   void add(std::string_view bytes, std::vector<uint32_t>& path);
-  void collect_bytes_below();
+  void collect_below();
 
   const Tokenizer* tokenizer_;
   std::vector<Node> nodes_;  // and one more that ends the last token
   std::vector<int32_t> tokens_;
-  std::vector<std::bitset<256>> bytes_below_;
+  std::vector<Below> below_;
   size_t max_depth_ = 0;
 };
 
