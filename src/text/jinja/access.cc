@@ -15,6 +15,7 @@ std::optional<size_t> resolve_index(int64_t index, size_t size) {
   return static_cast<size_t>(index < 0 ? index + signed_size : index);
 }
 
+// `grouper` and `list` of what groupby gives; nothing for other names.
 std::optional<Value> group_attribute(const List& group, std::string_view name) {
   if (group.kind != ListKind::kGroup) return std::nullopt;
   if (name == "grouper") return group.items[0];
@@ -37,6 +38,7 @@ std::optional<Value> own_attribute(Interpreter& interpreter, const Value& value,
   return std::nullopt;
 }
 
+// The character at `index`, counted in code points from either end; nothing outside the text.
 Result<std::optional<Value>> character(Heap& heap, const Value& value, int64_t index) {
   const std::string& text = value.text();
   QUERN_TRY(heap.spend_scan(4 * text.size()));
@@ -68,6 +70,7 @@ Result<std::optional<Value>> own_item(Heap& heap, const Value& value, const Valu
 
 }  // namespace
 
+// Attributes first, then items: `a.b` is `a["b"]` where there is no attribute.
 Result<Value> Interpreter::attribute(const Value& value, const std::string& name) {
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
   if (const auto found = own_attribute(*this, value, name)) return *found;
@@ -78,6 +81,7 @@ Result<Value> Interpreter::attribute(const Value& value, const std::string& name
   return Value::undefined(&name, Origin::kAttribute, type_name(value));
 }
 
+// Items first, then attributes, the other way round.
 Result<Value> Interpreter::item(const Value& value, const Value& key) {
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
   QUERN_ASSIGN_OR_RETURN(const std::optional<Value> found, own_item(heap_, value, key));
@@ -92,6 +96,7 @@ Result<Value> Interpreter::item(const Value& value, const Value& key) {
   return Value::undefined(heap_.name(std::move(key_text)), Origin::kElement, type_name(value));
 }
 
+// A generator is spent: a second walk gives nothing, as in Python.
 Result<std::vector<Value>> Interpreter::items_of(const Value& value) {
   std::vector<Value> items;
   switch (value.kind()) {

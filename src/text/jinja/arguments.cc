@@ -9,10 +9,12 @@
 
 namespace quern::jinja {
 
+// Objects that can be called override it; is_callable() guards the call.
 Result<Value> Object::call(Interpreter&, const Arguments&) {
   return fail::invalid("A value of type '{}' cannot be called", type_name());
 }
 
+// Booleans are integers, as in Python.
 Result<int64_t> BoundArguments::integer(size_t i, int64_t fallback) const {
   if (!has(i)) return fallback;
   if (values_[i]->is_integral()) return values_[i]->integer();
@@ -31,6 +33,7 @@ bool BoundArguments::truth(size_t i, bool fallback) const {
   return has(i) ? is_truthy(*values_[i]) : fallback;
 }
 
+// Errors: too many arguments, a name that is unknown or given twice, as sentences with the callee.
 Result<BoundArguments> Arguments::bind(std::string_view callee,
                                        std::initializer_list<std::string_view> parameters,
                                        size_t num_required) const {

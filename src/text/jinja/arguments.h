@@ -13,6 +13,7 @@
 
 namespace quern::jinja {
 
+// An argument that a call gives by name: `x=2`.
 struct NamedArgument {
   const std::string* name;  // borrowed from the template or the heap
   Value value;
@@ -22,20 +23,26 @@ struct NamedArgument {
 // refuse values of another type. `names` is the list that bind() got.
 class BoundArguments {
  public:
+  // `names` are those of the parameters in order; `callee` begins the sentences of errors. Both are
+  // borrowed.
   BoundArguments(std::string_view callee, std::initializer_list<std::string_view> names)
       : callee_(callee), names_(names), values_(names.size()) {}
 
+  // Whether the call gave parameter `i`, by position or by name.
   bool has(size_t i) const { return values_[i].has_value(); }
   Value value(size_t i, Value fallback = Value::none()) const {
     return values_[i].value_or(fallback);
   }
+  // Errors: kInvalidArgument, naming callee and parameter, for a value that is no integer.
   Result<int64_t> integer(size_t i, int64_t fallback) const;
+  // Errors: the same for a value that is no text. The text lives as long as the heap.
   Result<std::string_view> text(size_t i, std::string_view fallback) const;
   // Python's truth of the value.
   bool truth(size_t i, bool fallback) const;
   // Whether parameter i was given and is not none.
   bool is_given(size_t i) const { return has(i) && !values_[i]->is_none(); }
 
+  // For bind(), which fills the parameters one by one.
   std::optional<Value>& slot(size_t i) { return values_[i]; }
   std::string_view callee() const { return callee_; }
 
@@ -45,6 +52,8 @@ class BoundArguments {
   std::vector<std::optional<Value>> values_;
 };
 
+// What a call gives, evaluated: positional values first, then named ones in the order of the
+// source.
 struct Arguments {
   std::vector<Value> positional;
   std::vector<NamedArgument> named;

@@ -21,10 +21,12 @@ using Block = std::vector<Statement>;
 
 // f(1, x=2, *rest, **named)
 struct CallArguments {
+  // `name=value`; a name may stand once.
   struct Named {
     std::string name;
     ExprPtr value;
   };
+  // In the order of the source, without the contents of *rest and **named.
   std::vector<ExprPtr> positional;
   std::vector<Named> named;
   ExprPtr rest;        // null where absent
@@ -38,7 +40,9 @@ struct FilterCall {
   CallArguments arguments;
 };
 
+// not x, -x, +x.
 enum class UnaryOp : uint8_t { kNot, kNegative, kPositive };
+// Operators of ArithmeticExpr: + - * / // % **.
 enum class BinaryOp : uint8_t {
   kAdd,
   kSubtract,
@@ -48,6 +52,7 @@ enum class BinaryOp : uint8_t {
   kModulo,
   kPower,
 };
+// Operators of CompareExpr, with `in` and `not in`, which chain like the others.
 enum class CompareOp : uint8_t {
   kEqual,
   kNotEqual,
@@ -59,20 +64,25 @@ enum class CompareOp : uint8_t {
   kNotIn,
 };
 
+// A constant of the source. Texts are held here, and the value points at them.
 struct LiteralExpr {
   std::unique_ptr<std::string> text;  // of strings; else null
   Value value;
 };
+// A variable, looked up when it is evaluated.
 struct NameExpr {
   std::string name;
 };
+// [a, b], or a tuple (a, b).
 struct ListExpr {
   std::vector<ExprPtr> items;
   bool is_tuple = false;
 };
+// {a: 1, b: 2}; a key that stands twice keeps its place and takes the last value.
 struct DictExpr {
   std::vector<std::pair<ExprPtr, ExprPtr>> entries;
 };
+// `not x`, `-x` or `+x`.
 struct UnaryExpr {
   UnaryOp op;
   ExprPtr operand;
@@ -96,33 +106,41 @@ struct CompareExpr {
   ExprPtr first;
   std::vector<std::pair<CompareOp, ExprPtr>> rest;
 };
+// a if condition else b. Without else, a false condition gives an undefined value.
 struct ConditionalExpr {
   ExprPtr condition;
   ExprPtr when_true;
   ExprPtr when_false;  // null where there is no else
 };
+// object.name: an attribute, else an item of this key.
 struct AttributeExpr {
   ExprPtr object;
   std::string name;
 };
+// object[key]: an item, else an attribute of this name.
 struct ItemExpr {
   ExprPtr object;
   ExprPtr key;
 };
+// object[begin:end:step] of a text or a list.
 struct SliceExpr {
   ExprPtr object;
   ExprPtr begin;  // null where absent, as the others
   ExprPtr end;
   ExprPtr step;
 };
+// callee(arguments); the callee is any expression.
 struct CallExpr {
   ExprPtr callee;
   CallArguments arguments;
 };
+// input
+// filter(arguments).
 struct FilterExpr {
   ExprPtr input;
   FilterCall filter;
 };
+// input is test(arguments), or `is not`.
 struct TestExpr {
   ExprPtr input;
   std::string name;
@@ -130,6 +148,7 @@ struct TestExpr {
   bool is_negated = false;
 };
 
+// Any expression. `offset` is its first byte in the source, for errors.
 struct Expr {
   using Node = std::variant<LiteralExpr, NameExpr, ListExpr, DictExpr, UnaryExpr, ArithmeticExpr,
                             ConcatExpr, LogicExpr, CompareExpr, ConditionalExpr, AttributeExpr,
@@ -147,12 +166,17 @@ struct Target {
   std::vector<Target> parts;  // not empty for a tuple
 };
 
+// Text between tags, after whitespace control.
 struct TextStatement {
   std::string text;
 };
+// {{ value }}.
 struct OutputStatement {
   ExprPtr value;
 };
+// {% for target in iterable if condition %} body {% else %} otherwise {% endfor %}; `otherwise`
+// runs
+// where no item is left.
 struct ForStatement {
   Target target;
   ExprPtr iterable;
@@ -160,7 +184,9 @@ struct ForStatement {
   Block body;
   Block otherwise;
 };
+// {% if %} with its {% elif %} branches in order; `otherwise` runs where none is true.
 struct IfStatement {
+  // One condition and what it guards.
   struct Branch {
     ExprPtr condition;
     Block body;
@@ -168,16 +194,21 @@ struct IfStatement {
   std::vector<Branch> branches;
   Block otherwise;
 };
+// {% set target = value %}.
 struct SetStatement {
   Target target;
   ExprPtr value;
 };
+// {% set target
+// filters %} body {% endset %}: what the body prints becomes the value.
 struct SetBlockStatement {
   Target target;
   std::vector<FilterCall> filters;
   Block body;
 };
+// {% macro name(parameters) %} body {% endmacro %}. A plain value of the tree.
 struct MacroStatement {
+  // Evaluated fallbacks may use parameters that stand before.
   struct Parameter {
     std::string name;
     ExprPtr fallback;  // null where absent
@@ -190,10 +221,13 @@ struct MacroStatement {
   bool uses_varargs = false;
   bool uses_kwargs = false;
 };
+// {% call(parameters) macro() %} body {% endcall %}: the body is given to the macro as `caller`.
 struct CallStatement {
   ExprPtr call;
   MacroStatement caller;
 };
+// {% filter a
+// b %} body {% endfilter %}.
 struct FilterStatement {
   std::vector<FilterCall> filters;
   Block body;
@@ -207,9 +241,11 @@ struct ScopeStatement {
 struct DoStatement {
   ExprPtr value;
 };
+// {% break %} and {% continue %} of the innermost loop.
 struct BreakStatement {};
 struct ContinueStatement {};
 
+// Any statement. `offset` is the first byte of its tag, for errors.
 struct Statement {
   using Node = std::variant<TextStatement, OutputStatement, ForStatement, IfStatement, SetStatement,
                             SetBlockStatement, MacroStatement, CallStatement, FilterStatement,

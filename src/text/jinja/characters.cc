@@ -11,12 +11,15 @@
 namespace quern::jinja {
 namespace {
 
+// General category of Unicode.
 utf8proc_category_t category(uint32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
+// Which mapping append_mapped() takes.
 enum class Case { kUpper, kLower, kTitle };
 
+// Special cases first: they map to several characters.
 void append_mapped(uint32_t code_point, Case to, std::string& out) {
   const auto signed_point = static_cast<utf8proc_int32_t>(code_point);
   if (to == Case::kLower) {
@@ -36,6 +39,7 @@ void append_mapped(uint32_t code_point, Case to, std::string& out) {
   append_utf8(static_cast<uint32_t>(mapped), out);
 }
 
+// A sigma at the end of a word has a lower case of its own (Unicode, Final_Sigma).
 constexpr uint32_t kCapitalSigma = 0x3A3;
 constexpr std::string_view kFinalSigma = "\xCF\x82";
 
@@ -49,6 +53,7 @@ bool is_final_sigma(std::string_view before, std::string_view after) {
   return after.empty() || !is_cased(decode_utf8(after).code_point);
 }
 
+// Maps each character by what stands around it.
 template <class CaseOf>
 std::string map_case(std::string_view text, const CaseOf& case_of) {
   std::string out;
@@ -71,12 +76,15 @@ std::string map_case(std::string_view text, const CaseOf& case_of) {
   return out;
 }
 
+// Whether the character is to be stripped: whitespace where there is no set.
 bool in_set(uint32_t code_point, std::string_view character, const std::string* set) {
   return set == nullptr ? is_space(code_point) : set->find(character) != std::string::npos;
 }
 
 }  // namespace
 
+// What Python's repr() does not escape: no controls, separators but the space, or unassigned
+// points.
 bool is_printable(uint32_t code_point) {
   if (code_point < 0x7F) return code_point >= ' ';
   switch (category(code_point)) {
@@ -94,6 +102,7 @@ bool is_printable(uint32_t code_point) {
   }
 }
 
+// Python's str.isspace: separators and the controls that end lines or words.
 bool is_space(uint32_t code_point) {
   if (code_point < 0x80) {
     return code_point == ' ' || (code_point >= 9 && code_point <= 13) ||
@@ -103,11 +112,13 @@ bool is_space(uint32_t code_point) {
          code_point == 0x2028 || code_point == 0x2029;
 }
 
+// Any letter, of any case.
 bool is_letter(uint32_t code_point) {
   const auto kind = category(code_point);
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
 
+// Nd: characters that int() takes.
 bool is_digit(uint32_t code_point) {
   return category(code_point) == UTF8PROC_CATEGORY_ND;
 }
@@ -120,11 +131,13 @@ bool is_lower(uint32_t code_point) {
   return category(code_point) == UTF8PROC_CATEGORY_LL;
 }
 
+// Lu, Ll, Lt and the others with the property Cased.
 bool is_cased(uint32_t code_point) {
   const auto kind = category(code_point);
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT;
 }
 
+// What \w matches: letters, digits and the underscore.
 bool is_word(uint32_t code_point) {
   const auto kind = category(code_point);
   return code_point == '_' || is_letter(code_point) ||
@@ -139,6 +152,7 @@ std::string to_lower(std::string_view text) {
   return map_case(text, [](uint32_t) { return Case::kLower; });
 }
 
+// Case folding for comparisons without case: str.casefold, not lower.
 std::string fold_case(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -160,6 +174,7 @@ std::string fold_case(std::string_view text) {
   return out;
 }
 
+// The first character in title case, the others in lower case.
 std::string capitalize(std::string_view text) {
   bool is_first = true;
   return map_case(text, [&](uint32_t) {
@@ -168,6 +183,7 @@ std::string capitalize(std::string_view text) {
   });
 }
 
+// Each word's first letter in title case; letters behind other letters in lower case.
 std::string title(std::string_view text) {
   bool follows_letter = false;
   return map_case(text, [&](uint32_t code_point) {
@@ -176,6 +192,7 @@ std::string title(std::string_view text) {
   });
 }
 
+// Views into `text`, a character each.
 std::vector<std::string_view> split_characters(std::string_view text) {
   std::vector<std::string_view> characters;
   characters.reserve(text.size());
@@ -187,6 +204,7 @@ std::vector<std::string_view> split_characters(std::string_view text) {
   return characters;
 }
 
+// Continuation bytes are not counted.
 int64_t count_characters(std::string_view text) {
   int64_t count = 0;
   for (size_t i = 0; i < text.size(); ++count) {
@@ -195,6 +213,7 @@ int64_t count_characters(std::string_view text) {
   return count;
 }
 
+// Byte offset of the character `index`; the size of the text for one past its end.
 size_t character_offset(std::string_view text, int64_t index) {
   size_t offset = 0;
   for (; index > 0 && offset < text.size(); --index) {
@@ -203,6 +222,7 @@ size_t character_offset(std::string_view text, int64_t index) {
   return offset;
 }
 
+// Characters of `set`, or whitespace, from the begin.
 std::string_view strip_left(std::string_view text, const std::string* set) {
   while (!text.empty()) {
     const Utf8Step step = decode_utf8(text);

@@ -9,16 +9,19 @@
 namespace quern::jinja {
 namespace {
 
+// Names of the C locale, which strftime_now() promises whatever the host's.
 constexpr std::array<std::string_view, 7> kDays = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                                    "Thursday", "Friday", "Saturday"};
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
 
+// The Gregorian rule, also before its time.
 bool is_leap(int year) {
   return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
+// `month` from 1.
 int days_in_month(int year, int month) {
   if (month == 2) return is_leap(year) ? 29 : 28;
   return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
@@ -37,12 +40,14 @@ int day_of_week(const CivilTime& time) {
   return (years * 365 + years / 4 - years / 100 + years / 400 + day_of_year(time)) % 7;
 }
 
+// A directive's number and how wide it is printed.
 struct Number {
   int value;
   int width;
   char fill = '0';
 };
 
+// Directives that are numbers; nothing for others.
 std::optional<Number> numeric(const CivilTime& time, char directive) {
   const int half_hour = time.hour % 12 == 0 ? 12 : time.hour % 12;
   switch (directive) {
@@ -109,6 +114,7 @@ std::string_view expansion(char directive) {
   }
 }
 
+// Directives that are names; nothing for others.
 std::optional<std::string_view> named(const CivilTime& time, char directive) {
   const std::string_view day = kDays[static_cast<size_t>(day_of_week(time))];
   const std::string_view month = kMonths[static_cast<size_t>(time.month - 1)];
@@ -140,6 +146,7 @@ std::optional<std::string_view> named(const CivilTime& time, char directive) {
   }
 }
 
+// "-" leaves padding out, "_" pads with spaces, else zeros.
 std::string padded(const Number& number, char flag) {
   const std::string digits = std::to_string(number.value);
   const char fill = flag == '_' ? ' ' : flag == '0' ? '0' : number.fill;
@@ -148,6 +155,7 @@ std::string padded(const Number& number, char flag) {
   return std::string(width - digits.size(), fill) + digits;
 }
 
+// Unknown directives stay as they are written.
 void append_time(const CivilTime& time, std::string_view format, std::string& out) {
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%' || i + 1 == format.size()) {
@@ -175,6 +183,7 @@ void append_time(const CivilTime& time, std::string_view format, std::string& ou
 
 }  // namespace
 
+// Errors: kInvalidArgument for a date or time that does not exist.
 Result<std::string> format_time(const CivilTime& time, std::string_view format) {
   const bool is_date = time.year >= 1 && time.year <= 9999 && time.month >= 1 && time.month <= 12 &&
                        time.day >= 1 && time.day <= days_in_month(time.year, time.month);

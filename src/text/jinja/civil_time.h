@@ -13,6 +13,7 @@ struct CivilTime {
   int year = 1970;  // 1 to 9999
   int month = 1;    // 1 to 12
   int day = 1;      // 1 to 31
+  // Of the day, 0 to 23, 0 to 59 and 0 to 60: a leap second is a second.
   int hour = 0;
   int minute = 0;
   int second = 0;

@@ -9,16 +9,19 @@
 namespace quern::jinja {
 namespace {
 
+// For iterators, whose difference is signed.
 std::ptrdiff_t offset(size_t i) {
   return static_cast<std::ptrdiff_t>(i);
 }
 
+// list.append: changes the list in place and gives none, as all that change do.
 Result<Value> append(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("append", {"object"}, 1));
   interpreter.heap().append(receiver.list(), bound.value(0));
   return Value::none();
 }
 
+// list.extend with the items of any iterable.
 Result<Value> extend(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("extend", {"iterable"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(bound.value(0)));
@@ -26,6 +29,7 @@ Result<Value> extend(Interpreter& interpreter, const Value& receiver, const Argu
   return Value::none();
 }
 
+// list.insert: an index outside goes to the nearer end, as in Python.
 Result<Value> insert(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("insert", {"index", "object"}, 2));
@@ -39,6 +43,7 @@ Result<Value> insert(Interpreter& interpreter, const Value& receiver, const Argu
   return Value::none();
 }
 
+// list.pop: the last item, or the one at an index. Errors: an empty list, an index outside.
 Result<Value> pop_item(Interpreter& interpreter, const Value& receiver,
                        const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("pop", {"index"}));
@@ -64,6 +69,7 @@ Result<size_t> find_item(Heap& heap, const List& list, const Value& wanted) {
   return list.items.size();
 }
 
+// list.remove: the first equal item. Errors: there is none.
 Result<Value> remove(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("remove", {"value"}, 1));
   List& list = receiver.list();
@@ -73,6 +79,7 @@ Result<Value> remove(Interpreter& interpreter, const Value& receiver, const Argu
   return Value::none();
 }
 
+// list.index. Errors: there is no equal item.
 Result<Value> index(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("index", {"value"}, 1));
   const List& list = receiver.list();
@@ -81,6 +88,7 @@ Result<Value> index(Interpreter& interpreter, const Value& receiver, const Argum
   return Value::integer(static_cast<int64_t>(at));
 }
 
+// list.count of equal items.
 Result<Value> count(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("count", {"value"}, 1));
   int64_t number = 0;
@@ -91,6 +99,7 @@ Result<Value> count(Interpreter& interpreter, const Value& receiver, const Argum
   return Value::integer(number);
 }
 
+// list.reverse, in place.
 Result<Value> reverse(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("reverse", {}));
   std::vector<Value>& items = receiver.list().items;
@@ -99,12 +108,14 @@ Result<Value> reverse(Interpreter& interpreter, const Value& receiver, const Arg
   return Value::none();
 }
 
+// list.clear, in place.
 Result<Value> clear_list(Interpreter&, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("clear", {}));
   receiver.list().items.clear();
   return Value::none();
 }
 
+// list.copy: new list, same items.
 Result<Value> copy_list(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_TRY(arguments.bind("copy", {}));
@@ -112,6 +123,7 @@ Result<Value> copy_list(Interpreter& interpreter, const Value& receiver,
   return interpreter.heap().list(std::move(items));
 }
 
+// dict.get: the value, or the second argument, or none.
 Result<Value> get(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("get", {"key", "default"}, 1));
   QUERN_ASSIGN_OR_RETURN(const Value* found,
@@ -119,8 +131,10 @@ Result<Value> get(Interpreter& interpreter, const Value& receiver, const Argumen
   return found != nullptr ? *found : bound.value(1);
 }
 
+// Which of a dict's views is made.
 enum class Part { kKeys, kValues, kItems };
 
+// dict.keys, values and items: lists of what the dict holds now.
 template <Part part>
 Result<Value> view(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("a method", {}));
@@ -140,11 +154,13 @@ Result<Value> view(Interpreter& interpreter, const Value& receiver, const Argume
   return heap.list(std::move(items), ListKind::kView, kLabel);
 }
 
+// Later entries replace earlier ones of the same key.
 Result<void> add_entries(Heap& heap, Dict& dict, const std::vector<Dict::Entry>& entries) {
   for (const auto& [key, value] : entries) QUERN_TRY(heap.set(dict, key, value));
   return {};
 }
 
+// dict.update with a dict, with pairs, and with named arguments, in this order.
 Result<Value> update(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   Heap& heap = interpreter.heap();
   Arguments positional;
@@ -164,6 +180,7 @@ Result<Value> update(Interpreter& interpreter, const Value& receiver, const Argu
   return Value::none();
 }
 
+// dict.pop: the value of a key that is removed; a fallback where there is none.
 Result<Value> pop_entry(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("pop", {"key", "default"}, 1));
@@ -179,6 +196,7 @@ Result<Value> pop_entry(Interpreter& interpreter, const Value& receiver,
   return value;
 }
 
+// dict.setdefault: the value of a key, which is added where it is absent.
 Result<Value> set_default(Interpreter& interpreter, const Value& receiver,
                           const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -190,12 +208,14 @@ Result<Value> set_default(Interpreter& interpreter, const Value& receiver,
   return bound.value(1);
 }
 
+// dict.clear, in place.
 Result<Value> clear_dict(Interpreter&, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("clear", {}));
   receiver.dict().clear();
   return Value::none();
 }
 
+// dict.copy: new dict, same values.
 Result<Value> copy_dict(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_TRY(arguments.bind("copy", {}));
@@ -204,6 +224,7 @@ Result<Value> copy_dict(Interpreter& interpreter, const Value& receiver,
   return copy;
 }
 
+// By name; environment.cc searches them.
 constexpr NamedMethod kListMethods[] = {
     {"append", append}, {"clear", clear_list}, {"copy", copy_list}, {"count", count},
     {"extend", extend}, {"index", index},      {"insert", insert},  {"pop", pop_item},

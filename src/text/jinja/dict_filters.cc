@@ -10,6 +10,8 @@
 namespace quern::jinja {
 namespace {
 
+// (key, value) tuples in order of insertion.
+// (key, value) tuples in order of insertion.
 Result<std::vector<Value>> pairs_of(Heap& heap, const Dict& dict) {
   QUERN_TRY(heap.reserve_items(6 * dict.size()));
   std::vector<Value> pairs;
@@ -19,7 +21,9 @@ Result<std::vector<Value>> pairs_of(Heap& heap, const Dict& dict) {
   }
   return pairs;
 }
+// items: pairs of a dict; nothing for an undefined value.
 
+// items: pairs of a dict; nothing for an undefined value.
 Result<Value> items(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("items", {}));
   std::vector<Value> pairs;
@@ -29,8 +33,10 @@ Result<Value> items(Interpreter& interpreter, const Value& value, const Argument
     return fail::invalid("items needs a dict, not a value of type '{}'", type_name(value));
   }
   return interpreter.heap().list(std::move(pairs), ListKind::kGenerator);
+// dictsort: pairs by key or by value, without case unless asked.
 }
 
+// dictsort: pairs by key or by value, without case unless asked.
 Result<Value> dictsort(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("dictsort", {"case_sensitive", "by", "reverse"}));
@@ -50,9 +56,11 @@ Result<Value> dictsort(Interpreter& interpreter, const Value& value, const Argum
                          sorted_order(heap, keys, {bound.truth(2, false)}));
   std::vector<Value> sorted;
   for (const size_t i : order) sorted.push_back(pairs[i]);
+  // default: a value in place of an undefined one, or of any false one where asked.
   return heap.list(std::move(sorted));
 }
 
+// default: a value in place of an undefined one, or of any false one where asked.
 Result<Value> default_filter(Interpreter& interpreter, const Value& value,
                              const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -89,10 +97,12 @@ Result<Value> tojson(Interpreter& interpreter, const Value& value, const Argumen
     options.key_separator = parts[1].text();
   }
   std::string out;
+  // By name, with Jinja's short names.
   QUERN_TRY(append_json(heap, value, options, out));
   return heap.text(std::move(out));
 }
 
+// By name; `d` and `count` are short names of Jinja.
 constexpr NamedFilter kFilters[] = {
     {"d", default_filter}, {"default", default_filter}, {"dictsort", dictsort},
     {"items", items},      {"tojson", tojson},

@@ -6,6 +6,7 @@
 namespace quern::jinja {
 namespace {
 
+// Linear: tables are short, and a name is looked up once for each use.
 template <class Entry>
 auto find_in(std::span<const Entry> entries, std::string_view name) {
   const auto found = std::find_if(entries.begin(), entries.end(),
@@ -15,6 +16,7 @@ auto find_in(std::span<const Entry> entries, std::string_view name) {
 
 }  // namespace
 
+// Null for an unknown name.
 FilterFunction find_filter(std::string_view name) {
   for (const auto& filters : {text_filters(), number_filters(), sequence_filters(),
                               selection_filters(), dict_filters()}) {
@@ -27,6 +29,7 @@ TestFunction find_test(std::string_view name) {
   return find_in(value_checks(), name);
 }
 
+// Methods of the receiver's type; null for other names.
 NativeMethod find_method(const Value& receiver, std::string_view name) {
   if (receiver.is_dict()) return find_in(dict_methods(), name);
   if (receiver.is_string()) {

@@ -11,14 +11,17 @@ namespace quern::jinja {
 using FilterFunction = Result<Value> (*)(Interpreter&, const Value& input, const Arguments&);
 using TestFunction = Result<bool> (*)(Interpreter&, const Value& input, const Arguments&);
 
+// A row of a table of filters.
 struct NamedFilter {
   std::string_view name;
   FilterFunction function;
 };
+// A row of a table of tests.
 struct NamedTest {
   std::string_view name;
   TestFunction function;
 };
+// A row of a table of methods of one type.
 struct NamedMethod {
   std::string_view name;
   NativeMethod function;
@@ -35,6 +38,7 @@ void add_globals(Interpreter& interpreter, Scope& scope);
 
 // The parts of the lists, a file each.
 std::span<const NamedFilter> text_filters();
+// The tables, each in the file of its name; environment.cc searches them in turn.
 std::span<const NamedFilter> number_filters();
 std::span<const NamedFilter> sequence_filters();
 std::span<const NamedFilter> selection_filters();

@@ -8,14 +8,17 @@
 
 namespace quern::jinja {
 
+// Evaluates one kind of node each; std::visit chooses. Lives for one node.
 struct ExprEvaluator {
   Interpreter& interpreter;
   Scope& scope;
 
+  // Constants were made by the parser.
   Result<Value> operator()(const LiteralExpr& node) { return node.value; }
 
   Result<Value> operator()(const NameExpr& node) { return interpreter.lookup(node, scope); }
 
+  // Items from left to right; a tuple keeps its kind.
   Result<Value> operator()(const ListExpr& node) {
     std::vector<Value> items;
     items.reserve(node.items.size());
@@ -26,6 +29,7 @@ struct ExprEvaluator {
     return heap().list(std::move(items), node.is_tuple ? ListKind::kTuple : ListKind::kList);
   }
 
+  // Pairs in order; keys must be hashable.
   Result<Value> operator()(const DictExpr& node) {
     const Value dict = heap().dict();
     for (const auto& [key_expr, value_expr] : node.entries) {
@@ -36,11 +40,13 @@ struct ExprEvaluator {
     return dict;
   }
 
+  // not gives a boolean; signs give numbers.
   Result<Value> operator()(const UnaryExpr& node) {
     QUERN_ASSIGN_OR_RETURN(const Value operand, interpreter.evaluate(*node.operand, scope));
     return apply_unary(node.op, operand);
   }
 
+  // From left to right, without nesting.
   Result<Value> operator()(const ArithmeticExpr& node) {
     QUERN_ASSIGN_OR_RETURN(Value sum, interpreter.evaluate(*node.first, scope));
     for (const auto& [op, operand_expr] : node.rest) {
@@ -50,6 +56,7 @@ struct ExprEvaluator {
     return sum;
   }
 
+  // ~ makes texts of both sides, whatever they are.
   Result<Value> operator()(const ConcatExpr& node) {
     std::vector<Value> operands;
     for (const ExprPtr& operand_expr : node.operands) {
@@ -69,6 +76,7 @@ struct ExprEvaluator {
     return value;
   }
 
+  // a < b < c is true where both are; b is evaluated once, and c only where a < b.
   Result<Value> operator()(const CompareExpr& node) {
     QUERN_ASSIGN_OR_RETURN(Value left, interpreter.evaluate(*node.first, scope));
     for (const auto& [op, operand] : node.rest) {
@@ -80,6 +88,7 @@ struct ExprEvaluator {
     return Value::boolean(true);
   }
 
+  // Only the branch that is chosen is evaluated.
   Result<Value> operator()(const ConditionalExpr& node) {
     QUERN_ASSIGN_OR_RETURN(const bool holds, interpreter.is_true(*node.condition, scope));
     if (holds) return interpreter.evaluate(*node.when_true, scope);
@@ -88,6 +97,7 @@ struct ExprEvaluator {
     return Value::undefined(&kReason, Origin::kHint);
   }
 
+  // Undefined where there is no such thing: an error comes when it is used.
   Result<Value> operator()(const AttributeExpr& node) {
     QUERN_ASSIGN_OR_RETURN(const Value object, interpreter.evaluate(*node.object, scope));
     return interpreter.attribute(object, node.name);
@@ -99,6 +109,7 @@ struct ExprEvaluator {
     return interpreter.item(object, key);
   }
 
+  // Absent bounds are none, as in Python.
   Result<Value> operator()(const SliceExpr& node) {
     QUERN_ASSIGN_OR_RETURN(const Value object, interpreter.evaluate(*node.object, scope));
     QUERN_ASSIGN_OR_RETURN(const Value begin, optional(node.begin));
@@ -116,6 +127,7 @@ struct ExprEvaluator {
     return interpreter.filter(node.filter, input, scope);
   }
 
+  // The operand of `is defined` may be undefined; other tests decide for themselves.
   Result<Value> operator()(const TestExpr& node) {
     QUERN_ASSIGN_OR_RETURN(const Value input, interpreter.evaluate(*node.input, scope));
     QUERN_ASSIGN_OR_RETURN(const Arguments arguments,
@@ -126,16 +138,19 @@ struct ExprEvaluator {
 
  private:
   Heap& heap() { return interpreter.heap(); }
+  // None for an expression that is not there.
   Result<Value> optional(const ExprPtr& expr) {
     return expr == nullptr ? Value::none() : interpreter.evaluate(*expr, scope);
   }
 };
 
+// Errors: kResourceExhausted past the depth that the stack of the process is sure to have.
 Result<void> Interpreter::check_depth() {
   if (depth_ <= heap_.limits().max_depth) return {};
   return fail::exhausted("The template's calls nest over {} levels deep", heap_.limits().max_depth);
 }
 
+// All evaluation goes through here: steps and depth are counted once for each node.
 Result<Value> Interpreter::evaluate(const Expr& expr, Scope& scope) {
   const DepthGuard guard(*this);
   Result<void> may_go = check_depth();
@@ -154,6 +169,7 @@ Result<bool> Interpreter::is_true(const Expr& expr, Scope& scope) {
   return is_truthy(value);
 }
 
+// Scopes outwards, then globals.
 Result<Value> Interpreter::lookup(const NameExpr& name, Scope& scope) {
   size_t num_searched = 0;
   for (Scope* place = &scope; place != nullptr; place = place->parent()) {
@@ -167,6 +183,7 @@ Result<Value> Interpreter::lookup(const NameExpr& name, Scope& scope) {
   return Value::undefined(&name.name, Origin::kVariable);
 }
 
+// Errors: *rest that is no sequence, **named that is no dict of texts, a name given twice.
 Result<Arguments> Interpreter::evaluate_arguments(const CallArguments& arguments, Scope& scope) {
   Arguments values;
   values.positional.reserve(arguments.positional.size());
@@ -198,6 +215,7 @@ Result<Arguments> Interpreter::evaluate_arguments(const CallArguments& arguments
   return values;
 }
 
+// Macros get `caller` as one more argument.
 Result<Value> Interpreter::evaluate_call(const CallExpr& node, Scope& scope, const Value* caller) {
   static const std::string kCallerName = "caller";
   Value callee;
@@ -218,6 +236,7 @@ Result<Value> Interpreter::evaluate_call(const CallExpr& node, Scope& scope, con
   return method != nullptr ? method(*this, callee, arguments) : call(callee, arguments);
 }
 
+// Errors: the value cannot be called, naming its type.
 Result<Value> Interpreter::call(const Value& callee, const Arguments& arguments) {
   if (callee.is_undefined()) return fail::invalid("{}", callee.undefined_reason());
   if (callee.kind() != Kind::kObject || !callee.object().is_callable()) {
@@ -226,6 +245,7 @@ Result<Value> Interpreter::call(const Value& callee, const Arguments& arguments)
   return callee.object().call(*this, arguments);
 }
 
+// Arguments are evaluated after the input, as in Jinja.
 Result<Value> Interpreter::filter(const FilterCall& filter, const Value& input, Scope& scope) {
   QUERN_ASSIGN_OR_RETURN(const Arguments arguments, evaluate_arguments(filter.arguments, scope));
   Result<Value> value = apply_filter(filter.name, input, arguments);
@@ -233,6 +253,7 @@ Result<Value> Interpreter::filter(const FilterCall& filter, const Value& input, 
   return value;
 }
 
+// Errors: an unknown filter by its name.
 Result<Value> Interpreter::apply_filter(std::string_view name, const Value& input,
                                         const Arguments& arguments) {
   // map can apply map, and so on.
@@ -244,6 +265,7 @@ Result<Value> Interpreter::apply_filter(std::string_view name, const Value& inpu
   return function(*this, input, arguments);
 }
 
+// Errors: an unknown test by its name.
 Result<bool> Interpreter::apply_test(std::string_view name, const Value& input,
                                      const Arguments& arguments) {
   const TestFunction function = find_test(name);

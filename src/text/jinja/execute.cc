@@ -7,12 +7,14 @@
 
 namespace quern::jinja {
 
+// Executes one kind of statement each; std::visit chooses. Lives for one statement.
 struct StatementExecutor {
   using Flow = Interpreter::Flow;
   Interpreter& interpreter;
   Scope& scope;
   std::string& out;
 
+  // Within the limit of the output.
   Result<Flow> operator()(const TextStatement& node) {
     QUERN_TRY(interpreter.write(std::string_view(node.text), out));
     return Flow::kNormal;
@@ -24,10 +26,12 @@ struct StatementExecutor {
     return Flow::kNormal;
   }
 
+  // In a scope of its own.
   Result<Flow> operator()(const ForStatement& node) {
     return interpreter.run_loop(node, scope, out);
   }
 
+  // The first branch whose condition is true; its variables stay, as an if has no scope.
   Result<Flow> operator()(const IfStatement& node) {
     for (const IfStatement::Branch& branch : node.branches) {
       QUERN_ASSIGN_OR_RETURN(const bool holds, interpreter.is_true(*branch.condition, scope));
@@ -36,12 +40,14 @@ struct StatementExecutor {
     return interpreter.execute(node.otherwise, scope, out);
   }
 
+  // The value first: `set x = x + 1` sees the old one.
   Result<Flow> operator()(const SetStatement& node) {
     QUERN_ASSIGN_OR_RETURN(const Value value, interpreter.evaluate(*node.value, scope));
     QUERN_TRY(interpreter.assign(node.target, value, scope));
     return Flow::kNormal;
   }
 
+  // The block prints into a value of its own.
   Result<Flow> operator()(const SetBlockStatement& node) {
     QUERN_ASSIGN_OR_RETURN(const Value value,
                            interpreter.capture_filtered(node.body, node.filters, scope));
@@ -49,12 +55,14 @@ struct StatementExecutor {
     return Flow::kNormal;
   }
 
+  // Defines a variable; nothing is printed.
   Result<Flow> operator()(const MacroStatement& node) {
     scope.mark_captured();
     scope.set(node.name, interpreter.heap().object<MacroObject>(node, scope));
     return Flow::kNormal;
   }
 
+  // The body becomes a macro that the called macro knows as `caller`.
   Result<Flow> operator()(const CallStatement& node) {
     scope.mark_captured();
     const Value caller = interpreter.heap().object<MacroObject>(node.caller, scope);
@@ -83,6 +91,7 @@ struct StatementExecutor {
     return interpreter.execute(node.body, inner, out);
   }
 
+  // For its effects; what it gives is dropped.
   Result<Flow> operator()(const DoStatement& node) {
     QUERN_TRY(interpreter.evaluate(*node.value, scope));
     return Flow::kNormal;
@@ -92,12 +101,14 @@ struct StatementExecutor {
   Result<Flow> operator()(const ContinueStatement&) { return Flow::kContinue; }
 };
 
+// A break or continue outside of loops was refused by the parser.
 Result<std::string> Interpreter::render(const Block& block, Scope& scope) {
   std::string out;
   QUERN_TRY(execute(block, scope, out));
   return out;
 }
 
+// Ends early where a statement breaks or continues.
 Result<Interpreter::Flow> Interpreter::execute(const Block& block, Scope& scope, std::string& out) {
   for (const Statement& statement : block) {
     QUERN_ASSIGN_OR_RETURN(const Flow flow, execute(statement, scope, out));
@@ -106,6 +117,7 @@ Result<Interpreter::Flow> Interpreter::execute(const Block& block, Scope& scope,
   return Flow::kNormal;
 }
 
+// Steps and depth are counted for each statement.
 Result<Interpreter::Flow> Interpreter::execute(const Statement& statement, Scope& scope,
                                                std::string& out) {
   const DepthGuard guard(*this);
@@ -136,6 +148,7 @@ Result<std::vector<Value>> Interpreter::loop_items(const ForStatement& loop, Sco
   return kept;
 }
 
+// `loop` is new for each loop; variables that the body sets are gone with the round.
 Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& loop, Scope& scope,
                                                 std::string& out) {
   QUERN_ASSIGN_OR_RETURN(std::vector<Value> items, loop_items(loop, scope));
@@ -160,6 +173,7 @@ Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& loop, Scope&
   return has_completed ? Flow::kNormal : execute(loop.otherwise, heap_.scope(&scope), out);
 }
 
+// Errors: an attribute of something that is no namespace.
 Result<void> Interpreter::assign(const Target& target, const Value& value, Scope& scope) {
   if (!target.parts.empty()) return assign_parts(target, value, scope);
   QUERN_TRY(heap_.spend(scope.size() / 16));
@@ -175,6 +189,7 @@ Result<void> Interpreter::assign(const Target& target, const Value& value, Scope
   return heap_.set(object.dict(), Value::string(&target.attribute), value);
 }
 
+// Errors: too many or too few values for the names.
 Result<void> Interpreter::assign_parts(const Target& target, const Value& value, Scope& scope) {
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, items_of(value));
@@ -188,12 +203,14 @@ Result<void> Interpreter::assign_parts(const Target& target, const Value& value,
   return {};
 }
 
+// Counts what is captured against the limits twice: in the block and as a value.
 Result<Value> Interpreter::capture(const Block& block, Scope& scope) {
   std::string text;
   QUERN_TRY(execute(block, scope, text));
   return heap_.text(std::move(text));
 }
 
+// Filters are applied from left to right to what the block printed.
 Result<Value> Interpreter::capture_filtered(const Block& block,
                                             const std::vector<FilterCall>& filters, Scope& scope) {
   QUERN_ASSIGN_OR_RETURN(Value value, capture(block, heap_.scope(&scope)));
@@ -215,6 +232,7 @@ Result<void> Interpreter::write(std::string_view text, std::string& out) {
   return {};
 }
 
+// Undefined values print as nothing.
 Result<void> Interpreter::write(const Value& value, std::string& out) {
   if (value.is_string()) return write(std::string_view(value.text()), out);
   QUERN_ASSIGN_OR_RETURN(const std::string text, to_text(heap_, value));

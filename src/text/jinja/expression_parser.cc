@@ -8,6 +8,7 @@
 namespace quern::jinja {
 namespace {
 
+// Longer operators first: "<=" begins with "<".
 constexpr std::array<std::pair<std::string_view, CompareOp>, 6> kComparisons = {
     {{"==", CompareOp::kEqual},
      {"!=", CompareOp::kNotEqual},
@@ -15,6 +16,7 @@ constexpr std::array<std::pair<std::string_view, CompareOp>, 6> kComparisons = {
      {"<=", CompareOp::kLessEqual},
      {">", CompareOp::kGreater},
      {">=", CompareOp::kGreaterEqual}}};
+// Of one precedence, from the left.
 constexpr std::array<std::pair<std::string_view, BinaryOp>, 2> kSums = {
     {{"+", BinaryOp::kAdd}, {"-", BinaryOp::kSubtract}}};
 constexpr std::array<std::pair<std::string_view, BinaryOp>, 4> kProducts = {

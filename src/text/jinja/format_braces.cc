@@ -11,6 +11,7 @@
 namespace quern::jinja {
 namespace {
 
+// Alignments of a format specification; '=' puts the padding behind the sign.
 bool is_align(char c) {
   return c == '<' || c == '>' || c == '=' || c == '^';
 }
@@ -27,12 +28,15 @@ Result<int> take_number(std::string_view& text) {
   return static_cast<int>(*number);
 }
 
+// Moves behind `c`, if the text begins with it.
 bool take(std::string_view& text, char c) {
   if (text.empty() || text[0] != c) return false;
   text.remove_prefix(1);
   return true;
 }
 
+// [[fill]align][sign][#][0][width][grouping][.precision][type], the mini-language of Python's
+// format.
 Result<FormatSpec> parse_spec(std::string_view text) {
   const std::string_view whole = text;
   FormatSpec spec;
@@ -72,6 +76,7 @@ Result<FormatSpec> parse_spec(std::string_view text) {
   return spec;
 }
 
+// Runs str.format: literal text, doubled braces and fields.
 class BraceFormatter {
  public:
   BraceFormatter(Interpreter& interpreter, std::string_view format, const Arguments& arguments)
@@ -98,6 +103,7 @@ class BraceFormatter {
   }
 
  private:
+  // One {field}: which argument, what of it, its conversion and its specification.
   Result<void> field() {
     const size_t end = rest_.find('}');
     if (end == std::string_view::npos) return fail::invalid("A format has a '{{' without an end");
@@ -180,6 +186,7 @@ class BraceFormatter {
 
 }  // namespace
 
+// str.format. Errors: kInvalidArgument for malformed fields and for arguments that are not there.
 Result<Value> format_braces(Interpreter& interpreter, const Value& format,
                             const Arguments& arguments) {
   QUERN_TRY(interpreter.heap().spend_characters(format.text().size()));

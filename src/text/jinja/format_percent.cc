@@ -12,6 +12,7 @@
 namespace quern::jinja {
 namespace {
 
+// Runs the % operator of texts: one value, a tuple of values, or a dict of named ones.
 class PercentFormatter {
  public:
   PercentFormatter(Heap& heap, std::string_view format, const Value& value)
@@ -19,6 +20,7 @@ class PercentFormatter {
     is_tuple_ = value.is_list() && value.list().is_tuple();
   }
 
+  // Errors: values that no conversion took.
   Result<std::string> run() {
     while (at_ < format_.size()) {
       const size_t percent = std::min(format_.find('%', at_), format_.size());
@@ -38,8 +40,10 @@ class PercentFormatter {
   }
 
  private:
+  // The next character, or 0 at the end.
   char peek() const { return at_ < format_.size() ? format_[at_] : '\0'; }
 
+  // The next positional value. Errors: there is none left.
   Result<Value> take() {
     if (is_tuple_ && num_taken_ < value_.list().items.size()) {
       return value_.list().items[num_taken_++];
@@ -49,6 +53,7 @@ class PercentFormatter {
     return value_;
   }
 
+  // The value of "(name)". Errors: the operand is no dict, or has no such key.
   Result<Value> take_named() {
     const size_t end = format_.find(')', at_);
     if (end == std::string_view::npos) return fail::invalid("A format's key has no ')'");
@@ -81,6 +86,7 @@ class PercentFormatter {
     return static_cast<int>(*value);
   }
 
+  // One conversion behind a '%': flags, width, precision, letter.
   Result<void> conversion() {
     FormatSpec spec;
     std::optional<Value> named;
@@ -122,6 +128,7 @@ class PercentFormatter {
     return append(spec, type, value);
   }
 
+  // One value laid out; the letters are those of Python.
   Result<void> append(FormatSpec& spec, char type, const Value& value) {
     QUERN_ASSIGN_OR_RETURN(const Value shown, convert(spec, type, value));
     QUERN_ASSIGN_OR_RETURN(const std::string text, format_value(heap_, spec, shown));
@@ -165,6 +172,7 @@ class PercentFormatter {
     return Value::real(value.real());
   }
 
+  // %d, %x, %o and the like, which take numbers only.
   Result<Value> integer(FormatSpec& spec, char type, const Value& value) {
     const bool is_decimal = type == 'd' || type == 'i' || type == 'u';
     spec.type = is_decimal ? 'd' : type;
@@ -189,6 +197,7 @@ class PercentFormatter {
 
 }  // namespace
 
+// Errors: kInvalidArgument, with Python's words for what does not fit.
 Result<Value> format_percent(Heap& heap, const Value& format, const Value& value) {
   QUERN_TRY(heap.spend_scan(format.text().size()));
   QUERN_TRY(heap.reserve(format.text().size()));

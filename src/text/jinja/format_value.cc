@@ -19,16 +19,19 @@ struct NumberText {
   std::string rest;    // point, fraction, exponent, percent sign
 };
 
+// '-' always shows; '+' and ' ' show for other numbers where they are asked for.
 std::string sign_text(bool is_negative, char sign) {
   if (is_negative) return "-";
   return sign == '-' ? "" : std::string(1, sign);
 }
 
+// ASCII only: digits of bases, exponents, "INF".
 std::string upper_case(std::string text) {
   for (char& c : text) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
   return text;
 }
 
+// Digits, sign and prefix of an integer in the base that the type names.
 NumberText integer_parts(const FormatSpec& spec, int64_t number) {
   const char type = static_cast<char>(spec.type | 0x20);
   const int base = type == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
@@ -45,6 +48,7 @@ NumberText integer_parts(const FormatSpec& spec, int64_t number) {
   return text;
 }
 
+// Digits of a float without its sign, as Python's types e, f, g and % print them.
 std::string float_digits(const FormatSpec& spec, double magnitude) {
   if (std::isnan(magnitude)) return "nan";
   if (std::isinf(magnitude)) return "inf";
@@ -63,6 +67,7 @@ std::string float_digits(const FormatSpec& spec, double magnitude) {
   return buffer;
 }
 
+// Sign, digits and what stands behind the point.
 NumberText float_parts(const FormatSpec& spec, double number) {
   const bool is_percent = spec.type == '%';
   const double magnitude = std::fabs(number) * (is_percent ? 100 : 1);
@@ -75,6 +80,7 @@ NumberText float_parts(const FormatSpec& spec, double number) {
   return parts;
 }
 
+// A separator after every third digit from the right, in the part before the point.
 std::string group_digits(const std::string& digits, char separator) {
   std::string out;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -84,6 +90,7 @@ std::string group_digits(const std::string& digits, char separator) {
   return out;
 }
 
+// `text` `count` times.
 std::string repeat(std::string_view text, size_t count) {
   std::string out;
   for (size_t i = 0; i < count; ++i) out += text;
@@ -98,6 +105,7 @@ std::string align_text(const FormatSpec& spec, char align, std::string_view text
   return repeat(spec.fill, left) + std::string(text) + repeat(spec.fill, missing - left);
 }
 
+// Sign, prefix, padding and digits in one text; zeros of '0' go behind the sign.
 std::string lay_out_number(const FormatSpec& spec, NumberText parts) {
   if (spec.grouping != 0) parts.digits = group_digits(parts.digits, spec.grouping);
   const std::string body = parts.digits + parts.rest;
@@ -109,6 +117,7 @@ std::string lay_out_number(const FormatSpec& spec, NumberText parts) {
   return parts.sign + align_text(inner, '>', body);
 }
 
+// The first `count` characters; all of them for a negative count.
 std::string_view first_characters(std::string_view text, int count) {
   size_t size = 0;
   const std::vector<std::string_view> characters = split_characters(text);
@@ -118,12 +127,14 @@ std::string_view first_characters(std::string_view text, int count) {
   return text.substr(0, size);
 }
 
+// Whether `c` is one of the letters.
 bool is_one_of(char c, std::string_view set) {
   return set.find(c) != std::string_view::npos;
 }
 
 }  // namespace
 
+// format(value, spec). Errors: kInvalidArgument for a type that the value does not have.
 Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value& value) {
   if (spec.width > kMaxFormatWidth || spec.precision > kMaxFormatWidth) {
     return fail::invalid("A format is over {} characters wide", kMaxFormatWidth);

@@ -11,6 +11,8 @@ namespace {
 // The limit of jinja2's sandbox.
 constexpr int64_t kMaxRange = 100'000;
 
+// range(stop) or range(start, stop, step). Errors: a step of 0, more items than a template may
+// have.
 Result<Value> range(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("range", {"start", "stop", "step"}, 1));
@@ -40,6 +42,7 @@ Result<Value> range(Interpreter& interpreter, const Arguments& arguments) {
   return heap.list(std::move(items), ListKind::kRange, std::move(label));
 }
 
+// Entries of a dict, of pairs, and of named arguments, as dict() and namespace() take them.
 Result<void> fill(Heap& heap, Dict& dict, std::string_view callee, const Arguments& arguments) {
   Arguments positional;
   positional.positional = arguments.positional;
@@ -59,18 +62,21 @@ Result<void> fill(Heap& heap, Dict& dict, std::string_view callee, const Argumen
   return {};
 }
 
+// namespace(): a dict whose attributes {% set %} may change from inside of loops.
 Result<Value> make_namespace(Interpreter& interpreter, const Arguments& arguments) {
   const Value made = interpreter.heap().name_space();
   QUERN_TRY(fill(interpreter.heap(), made.dict(), "namespace", arguments));
   return made;
 }
 
+// dict(): from a dict, pairs or named arguments.
 Result<Value> make_dict(Interpreter& interpreter, const Arguments& arguments) {
   const Value made = interpreter.heap().dict();
   QUERN_TRY(fill(interpreter.heap(), made.dict(), "dict", arguments));
   return made;
 }
 
+// raise_exception(message): ends the template; chat templates refuse conversations with it.
 Result<Value> raise_exception(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("raise_exception", {"message"}, 1));
@@ -78,6 +84,7 @@ Result<Value> raise_exception(Interpreter& interpreter, const Arguments& argumen
   return fail::invalid("{}", text);
 }
 
+// strftime_now(format): the time that the caller gave, never the clock. Errors: none was given.
 Result<Value> strftime_now(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("strftime_now", {"format"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view format, bound.text(0, ""));
@@ -92,6 +99,7 @@ Result<Value> strftime_now(Interpreter& interpreter, const Arguments& arguments)
 // joiner(", "): nothing at the first call, the separator from then on.
 class Joiner : public Object {
  public:
+  // What joiner() gives: nothing at the first call, the separator at each later one.
   explicit Joiner(Value separator) : separator_(separator) {}
   std::string_view type_name() const override { return "joiner"; }
   bool is_callable() const override { return true; }
@@ -106,6 +114,7 @@ class Joiner : public Object {
   bool was_called_ = false;
 };
 
+// joiner(separator=", ").
 Result<Value> make_joiner(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("joiner", {"sep"}));
   Heap& heap = interpreter.heap();
@@ -115,6 +124,7 @@ Result<Value> make_joiner(Interpreter& interpreter, const Arguments& arguments) 
 // cycler(a, b): next() gives the items in turn; current and reset().
 class Cycler : public Object {
  public:
+  // What cycler() gives: next() walks the items in a circle; reset() goes back to the first.
   explicit Cycler(std::vector<Value> items) : items_(std::move(items)) {}
   std::string_view type_name() const override { return "cycler"; }
   std::optional<Value> attribute(std::string_view name, Interpreter& interpreter) override {
@@ -125,6 +135,7 @@ class Cycler : public Object {
   }
 
  private:
+  // The methods next and reset of a cycler.
   class Step : public Object {
    public:
     Step(Cycler& cycler, bool is_reset) : cycler_(cycler), is_reset_(is_reset) {}
@@ -146,6 +157,7 @@ class Cycler : public Object {
   size_t position_ = 0;
 };
 
+// cycler(*items). Errors: no items.
 Result<Value> make_cycler(Interpreter& interpreter, const Arguments& arguments) {
   if (arguments.positional.empty() || !arguments.named.empty()) {
     return fail::invalid("cycler needs the items to go through");
@@ -155,6 +167,7 @@ Result<Value> make_cycler(Interpreter& interpreter, const Arguments& arguments) 
 
 }  // namespace
 
+// Names that every template sees; a variable of the same name hides one.
 void add_globals(Interpreter& interpreter, Scope& scope) {
   constexpr std::pair<std::string_view, NativeFunction> kFunctions[] = {
       {"cycler", make_cycler},       {"dict", make_dict}, {"joiner", make_joiner},

@@ -6,15 +6,18 @@
 
 namespace quern::jinja {
 
+// The text moves into the heap and counts with its size.
 Value Heap::text(std::string text, bool is_safe) {
   return Value::string(name(std::move(text)), is_safe);
 }
 
+// For names that live as long as the heap: of undefined values and attributes.
 const std::string* Heap::name(std::string text) {
   used_bytes_ += text.capacity() + sizeof(std::string);
   return &texts_.emplace_back(std::move(text));
 }
 
+// Counts one object and its items.
 Value Heap::list(std::vector<Value> items, ListKind kind, std::string label) {
   used_bytes_ += items.capacity() * sizeof(Value) + sizeof(List) + label.size();
   lists_.push_back({std::move(items), kind, 0, std::move(label)});
@@ -31,11 +34,13 @@ Value Heap::name_space() {
   return Value::name_space(&dicts_.emplace_back());
 }
 
+// Scopes are few and small; they count as objects.
 Scope& Heap::scope(Scope* parent) {
   used_bytes_ += sizeof(Scope) + kObjectOverhead;
   return scopes_.emplace_back(parent);
 }
 
+// Counts a new entry; a replaced one costs nothing more.
 Result<void> Heap::set(Dict& dict, const Value& key, const Value& value) {
   if (!is_hashable(key)) {
     return fail::invalid("A value of type '{}' cannot be a key of a dict", type_name(key));
@@ -47,11 +52,13 @@ Result<void> Heap::set(Dict& dict, const Value& key, const Value& value) {
   return {};
 }
 
+// Its room was reserved by the caller.
 void Heap::append(List& list, const Value& value) {
   used_bytes_ += 2 * sizeof(Value);
   list.items.push_back(value);
 }
 
+// Errors: kResourceExhausted once the template has taken all its steps.
 Result<void> Heap::spend(size_t steps) {
   used_steps_ += steps;
   if (used_steps_ > limits_.max_steps) {
@@ -60,6 +67,7 @@ Result<void> Heap::spend(size_t steps) {
   return reserve(0);
 }
 
+// Before something of this size is made: the check must come before the allocation.
 Result<void> Heap::reserve(size_t bytes) const {
   if (used_bytes_ > limits_.max_bytes || bytes > limits_.max_bytes - used_bytes_) {
     return fail::exhausted("The template takes over {} MiB of memory", limits_.max_bytes >> 20);
@@ -67,6 +75,7 @@ Result<void> Heap::reserve(size_t bytes) const {
   return {};
 }
 
+// The same for lists, by their items.
 Result<void> Heap::reserve_items(size_t count) const {
   if (count > limits_.max_bytes / sizeof(Value)) return reserve(limits_.max_bytes + 1);
   return reserve(count * sizeof(Value));

@@ -30,7 +30,11 @@ class Interpreter {
   // For the environment.
   Heap& heap() { return heap_; }
   const std::optional<CivilTime>& time() const { return time_; }
+  // Calls a macro, a function or a method. Errors: a value that cannot be called, and those of the
+  // call.
   Result<Value> call(const Value& callee, const Arguments& arguments);
+  // Filters and tests by name. Errors: kInvalidArgument for a name that is not known, with its
+  // place.
   Result<Value> apply_filter(std::string_view name, const Value& input, const Arguments& arguments);
   Result<bool> apply_test(std::string_view name, const Value& input, const Arguments& arguments);
   // value.name and value[key]; undefined where there is no such thing.
@@ -46,35 +50,49 @@ class Interpreter {
   friend struct ExprEvaluator;
   friend struct StatementExecutor;
 
+  // How a block ended: at its end, or at a {% break %} or {% continue %} of the loop around it.
   enum class Flow { kNormal, kBreak, kContinue };
 
   // Expressions (evaluate.cc). The place of the innermost error is noted.
   Result<Value> evaluate(const Expr& expr, Scope& scope);
+  // Truth as Python has it: empty things, zero, none and undefined are false.
   Result<bool> is_true(const Expr& expr, Scope& scope);
+  // The innermost variable of this name, else undefined with the name, for the error of its use.
   Result<Value> lookup(const NameExpr& name, Scope& scope);
+  // Evaluates arguments in the order of the source, and unpacks *rest and **named.
   Result<Arguments> evaluate_arguments(const CallArguments& arguments, Scope& scope);
+  // `caller` is what {% call %} passes; null for plain calls.
   Result<Value> evaluate_call(const CallExpr& call, Scope& scope, const Value* caller);
   Result<Value> filter(const FilterCall& filter, const Value& input, Scope& scope);
 
   // Statements (execute.cc).
   Result<Flow> execute(const Block& block, Scope& scope, std::string& out);
+  // One statement; what it prints is appended to `out`.
   Result<Flow> execute(const Statement& statement, Scope& scope, std::string& out);
+  // Runs the body once for each item, with `loop` in a scope of its own.
   Result<Flow> run_loop(const ForStatement& loop, Scope& scope, std::string& out);
+  // Items of the iterable for which the loop's condition is true.
   Result<std::vector<Value>> loop_items(const ForStatement& loop, Scope& scope);
+  // Sets a variable of the innermost scope, an attribute of a namespace, or each part of a tuple.
   Result<void> assign(const Target& target, const Value& value, Scope& scope);
   Result<void> assign_parts(const Target& target, const Value& value, Scope& scope);
+  // Parameters of a macro from the arguments of a call; fallbacks where none is given.
   Result<void> bind_parameters(const MacroStatement& macro, const Arguments& arguments,
                                Scope& scope);
   // What the block prints, as a value.
   Result<Value> capture(const Block& block, Scope& scope);
   Result<Value> capture_filtered(const Block& block, const std::vector<FilterCall>& filters,
                                  Scope& scope);
+  // Appends to the output within its limit. Errors: kResourceExhausted.
   Result<void> write(std::string_view text, std::string& out);
   Result<void> write(const Value& value, std::string& out);
 
   // Counts what is in progress while it lives.
   class DepthGuard {
    public:
+    // Depth of macros, blocks and expressions together: recursion in a template must not overflow
+    // the
+    // stack of this process.
     explicit DepthGuard(Interpreter& interpreter) : interpreter_(interpreter) {
       ++interpreter_.depth_;
     }
@@ -86,12 +104,15 @@ class Interpreter {
     Interpreter& interpreter_;
   };
   Result<void> check_depth();
+  // The first note wins: it is the innermost place.
   void note_error(uint32_t offset) {
     if (!error_at_) error_at_ = offset;
   }
 
+  // Owned by the caller; values point into it.
   Heap& heap_;
   std::optional<CivilTime> time_;
+  // What is in progress, one inside of another.
   int depth_ = 0;
   std::optional<uint32_t> error_at_;
 };

@@ -12,6 +12,8 @@
 namespace quern::jinja {
 namespace {
 
+// Objects become dicts, in the order of the source. Errors: nested too deeply, numbers past 64
+// bits.
 Result<Value> convert(Heap& heap, const nlohmann::ordered_json& json, int depth) {
   using Type = nlohmann::ordered_json::value_t;
   if (depth > kMaxValueDepth) {
@@ -56,11 +58,13 @@ Result<Value> convert(Heap& heap, const nlohmann::ordered_json& json, int depth)
   }
 }
 
+// Writes values as Python's json.dumps does. One object, one text.
 class JsonWriter {
  public:
   JsonWriter(Heap& heap, const JsonOptions& options, std::string& out)
       : heap_(heap), options_(options), out_(out) {}
 
+  // `depth` is that of the value, for indentation and for the limit.
   Result<void> write(const Value& value, int depth) {
     if (depth > kMaxValueDepth) {
       return fail::invalid("A value nests over {} levels deep", kMaxValueDepth);
@@ -72,6 +76,7 @@ class JsonWriter {
   }
 
  private:
+  // Errors: kInvalidArgument for values that JSON has not, by their type.
   Result<void> write_value(const Value& value, int depth) {
     switch (value.kind()) {
       case Kind::kNone:
@@ -104,6 +109,7 @@ class JsonWriter {
     return fail::invalid("A value of type '{}' cannot be written as JSON", type_name(value));
   }
 
+  // The shortest digits that read back; NaN and Infinity as Python writes them.
   void write_float(double number) {
     if (std::isnan(number)) {
       out_ += "NaN";
@@ -114,6 +120,7 @@ class JsonWriter {
     }
   }
 
+  // Escapes as ensure_ascii asks, or only what JSON demands.
   Result<void> write_string(std::string_view text) {
     QUERN_TRY(heap_.reserve(out_.size() + 6 * text.size()));
     QUERN_TRY(heap_.spend_characters(text.size()));
@@ -133,6 +140,7 @@ class JsonWriter {
     return {};
   }
 
+  // \uXXXX, in two halves past the basic plane.
   void write_escape(uint32_t code_point) {
     constexpr std::string_view kPlain = "\"\\\n\r\t\f\b";
     constexpr std::string_view kNames = "\"\\nrtfb";
@@ -149,6 +157,7 @@ class JsonWriter {
     }
   }
 
+  // A line break and the indentation, where one was asked for.
   Result<void> begin_line(int depth) {
     if (!options_.indent) return {};
     const auto levels = static_cast<size_t>(depth);
@@ -159,6 +168,7 @@ class JsonWriter {
     return {};
   }
 
+  // The separator before all items but the first.
   Result<void> begin_item(bool is_first, int depth) {
     if (!is_first) {
       QUERN_TRY(heap_.reserve(out_.size() + options_.item_separator.size()));
@@ -168,6 +178,7 @@ class JsonWriter {
     return begin_line(depth);
   }
 
+  // Tuples and other sequences are lists.
   Result<void> write_list(const List& list, int depth) {
     out_ += '[';
     for (size_t i = 0; i < list.items.size(); ++i) {
@@ -179,6 +190,7 @@ class JsonWriter {
     return {};
   }
 
+  // Indices of the entries as they are written: sorted by key, or as inserted.
   Result<std::vector<size_t>> order_of(const Dict& dict) {
     std::vector<Value> keys;
     for (const Dict::Entry& entry : dict.entries()) keys.push_back(entry.key);
@@ -188,6 +200,7 @@ class JsonWriter {
     return order;
   }
 
+  // Keys must be texts, numbers, booleans or none, as in Python.
   Result<void> write_dict(const Dict& dict, int depth) {
     out_ += '{';
     QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order, order_of(dict));
@@ -205,6 +218,7 @@ class JsonWriter {
     return {};
   }
 
+  // Keys that are no texts are written as texts.
   Result<void> write_key(const Value& key, int depth) {
     if (key.is_string()) return write_string(key.text());
     if (key.is_list()) return fail::invalid("A tuple cannot be a key in JSON");
@@ -221,10 +235,12 @@ class JsonWriter {
 
 }  // namespace
 
+// The value of a whole document.
 Result<Value> from_json(Heap& heap, const nlohmann::ordered_json& json) {
   return convert(heap, json, 0);
 }
 
+// Appended to `out` within the limits of the heap.
 Result<void> append_json(Heap& heap, const Value& value, const JsonOptions& options,
                          std::string& out) {
   return JsonWriter(heap, options, out).write(value, 0);

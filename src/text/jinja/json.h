@@ -14,10 +14,12 @@ namespace quern::jinja {
 // kMaxValueDepth levels deep, kResourceExhausted.
 Result<Value> from_json(Heap& heap, const nlohmann::ordered_json& json);
 
+// How append_json() lays out a value. A plain value; the defaults are those of Python's json.dumps.
 struct JsonOptions {
   bool is_ascii = false;  // other characters as \u escapes
   bool sorts_keys = false;
   std::optional<std::string> indent;  // of one level; absent: all on one line
+  // Between items, and between a key and its value.
   std::string item_separator = ", ";
   std::string key_separator = ": ";
 };

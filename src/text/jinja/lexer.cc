@@ -7,6 +7,7 @@
 namespace quern::jinja {
 namespace {
 
+// '-' or '+' behind or before a tag, else 0.
 char sign_at(std::string_view text, size_t position) {
   if (position >= text.size()) return 0;
   return text[position] == '-' || text[position] == '+' ? text[position] : 0;
@@ -24,12 +25,14 @@ size_t after_block_end(std::string_view text, size_t position, std::string_view 
   return position;
 }
 
+// The first position that is no whitespace.
 size_t skip_space_from(std::string_view text, size_t position) {
   return text.size() - strip_left(text.substr(position)).size();
 }
 
 }  // namespace
 
+// Line breaks of every kind become \n, and one at the end is dropped, as Jinja does.
 std::string normalize_source(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -45,6 +48,7 @@ std::string normalize_source(std::string_view source) {
   return out;
 }
 
+// The token as the user wrote it, for errors.
 std::string describe(const Token& token) {
   switch (token.kind) {
     case TokenKind::kEnd:
@@ -69,18 +73,23 @@ std::string describe(const Token& token) {
   }
 }
 
+// Tokens keep the offset of their first byte.
 void Lexer::add(TokenKind kind, size_t offset, std::string text) {
   tokens_.push_back({kind, static_cast<uint32_t>(offset), std::move(text)});
 }
 
+// Nothing is added for an empty text.
 void Lexer::add_text(std::string_view text, size_t offset) {
   if (!text.empty()) add(TokenKind::kText, offset, std::string(text));
 }
 
+// Whitespace inside of tags means nothing.
 void Lexer::skip_space() {
   position_ = skip_space_from(source_, position_);
 }
 
+// '-' strips all whitespace before the tag; trim_blocks and lstrip_blocks, as chat templates are
+// rendered, strip the indentation of a block tag.
 std::string_view Lexer::strip_before_tag(std::string_view text, char sign, bool is_output) const {
   if (sign == '-') return strip_right(text);
   if (sign == '+' || is_output) return text;
@@ -89,6 +98,7 @@ std::string_view Lexer::strip_before_tag(std::string_view text, char sign, bool 
   return strip_left(text.substr(line)).empty() ? text.substr(0, line) : text;
 }
 
+// Errors: kInvalidArgument with the place, for what is not closed or no token.
 Result<std::vector<Token>> Lexer::lex() {
   while (position_ < source_.size()) {
     size_t tag = position_;
@@ -120,6 +130,7 @@ Result<std::vector<Token>> Lexer::lex() {
   return std::move(tokens_);
 }
 
+// {# ... #}: everything up to the first end.
 Result<void> Lexer::lex_comment(size_t tag) {
   size_t end = source_.find("#}", position_);
   if (end == std::string_view::npos) {
@@ -132,6 +143,7 @@ Result<void> Lexer::lex_comment(size_t tag) {
   return {};
 }
 
+// {% raw %}: the text up to {% endraw %} as it is. False where the tag is another one.
 Result<bool> Lexer::lex_raw(size_t tag, std::string_view before) {
   const char sign = sign_at(source_, tag + 2);
   size_t at = skip_space_from(source_, tag + (sign != 0 ? 3 : 2));
@@ -162,6 +174,7 @@ Result<bool> Lexer::lex_raw(size_t tag, std::string_view before) {
   return fail::invalid("The block 'raw' has no end '{{% endraw %}}'");
 }
 
+// Moves behind the end of a tag and strips what its sign asks for.
 bool Lexer::lex_tag_end(Tag tag) {
   if (!open_brackets_.empty()) return false;
   const size_t begin = position_;

@@ -5,6 +5,9 @@
 
 namespace quern::jinja {
 
+// What one template may use, since templates come from model files. Passing a limit is an error,
+// never
+// a crash or a hang.
 struct Limits {
   // One step is about what evaluating one name takes, or scanning kBytesPerStep bytes.
   size_t max_steps = 4'000'000;
@@ -15,6 +18,7 @@ struct Limits {
   int max_depth = 400;
 };
 
+// Bytes of text that count as one step: work on long texts costs as much as many small steps.
 inline constexpr size_t kBytesPerStep = 64;
 inline constexpr size_t kBytesPerClassStep = 8;
 // Values that nest deeper cannot be printed, compared or converted.

@@ -13,6 +13,7 @@ namespace {
 // raise_exception can pass on any text.
 constexpr size_t kMaxMessageBytes = 2'000;
 
+// A template may put any text into its error; the first characters are enough.
 std::string shorten(const std::string& message) {
   if (message.size() <= kMaxMessageBytes) return message;
   size_t size = kMaxMessageBytes;
@@ -22,6 +23,7 @@ std::string shorten(const std::string& message) {
 
 }  // namespace
 
+// Adds line and column, counted from 1, and the line itself with a mark.
 Error locate(const LocatedError& error, std::string_view source) {
   const std::string_view before = source.substr(0, error.offset);
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');

@@ -10,6 +10,7 @@ namespace {
 
 using Member = Result<Value> (*)(LoopObject&, Interpreter&, const Arguments&);
 
+// loop.cycle and loop.changed as values that can be called.
 class LoopMethod : public Object {
  public:
   LoopMethod(LoopObject& loop, Member member) : loop_(loop), member_(member) {}
@@ -24,12 +25,14 @@ class LoopMethod : public Object {
   Member member_;
 };
 
+// Sizes are small enough for a signed number.
 Value number(size_t value) {
   return Value::integer(static_cast<int64_t>(value));
 }
 
 }  // namespace
 
+// Nothing for names that a loop does not have.
 std::optional<Value> LoopObject::attribute(std::string_view name, Interpreter& interpreter) {
   static const std::string kNoPrevious = "there is no previous item";
   static const std::string kNoNext = "there is no next item";
@@ -64,11 +67,13 @@ std::optional<Value> LoopObject::attribute(std::string_view name, Interpreter& i
   return std::nullopt;
 }
 
+// The argument whose turn it is. Errors: no arguments.
 Result<Value> LoopObject::cycle(const Arguments& arguments) const {
   if (arguments.positional.empty()) return fail::invalid("loop.cycle needs an argument");
   return arguments.positional[index_ % arguments.positional.size()];
 }
 
+// Whether the arguments differ from those of the call before.
 Result<Value> LoopObject::changed(Interpreter& interpreter, const Arguments& arguments) {
   bool is_same = has_last_ && last_changed_.size() == arguments.positional.size();
   for (size_t i = 0; is_same && i < last_changed_.size(); ++i) {

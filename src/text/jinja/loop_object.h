@@ -7,6 +7,8 @@
 
 namespace quern::jinja {
 
+// The variable `loop` of a {% for %}: index, first, last, length, cycle(), changed(), ...
+// Its interpreter moves it from item to item.
 class LoopObject : public Object {
  public:
   explicit LoopObject(std::vector<Value> items) : items_(std::move(items)) {}
@@ -14,6 +16,7 @@ class LoopObject : public Object {
   std::string_view type_name() const override { return "loop"; }
   std::optional<Value> attribute(std::string_view name, Interpreter& interpreter) override;
 
+  // All items, since `loop.length` and `loop.nextitem` look ahead.
   const std::vector<Value>& items() const { return items_; }
   void go_to(size_t index) { index_ = index; }
 
@@ -23,8 +26,10 @@ class LoopObject : public Object {
   Result<Value> changed(Interpreter& interpreter, const Arguments& arguments);
 
  private:
+  // Of this loop; never changed while it runs.
   std::vector<Value> items_;
   size_t index_ = 0;
+  // What changed() was given last; not set before its first call.
   std::vector<Value> last_changed_;
   bool has_last_ = false;
 };

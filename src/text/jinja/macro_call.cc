@@ -7,6 +7,7 @@
 namespace quern::jinja {
 namespace {
 
+// Names that are bound only where the body mentions them.
 constexpr std::string_view kVarargs = "varargs";
 constexpr std::string_view kKwargs = "kwargs";
 constexpr std::string_view kCaller = "caller";
@@ -61,6 +62,7 @@ Result<void> bind_named(Heap& heap, const MacroStatement& macro, const Arguments
 
 }  // namespace
 
+// By position, then by name, then fallbacks. Errors: as Python words them.
 Result<void> Interpreter::bind_parameters(const MacroStatement& macro, const Arguments& arguments,
                                           Scope& scope) {
   const size_t num_given = std::min(macro.parameters.size(), arguments.positional.size());
@@ -85,6 +87,7 @@ Result<void> Interpreter::bind_parameters(const MacroStatement& macro, const Arg
   return {};
 }
 
+// A new scope for each call; the text that the body prints is the value.
 Result<Value> Interpreter::call_macro(const MacroStatement& macro, Scope& defined_in,
                                       const Arguments& arguments) {
   Scope& scope = heap_.scope(&defined_in);

@@ -7,6 +7,8 @@
 
 namespace quern::jinja {
 
+// A macro as a value: it can be stored, passed and called. It sees the variables of where it was
+// defined, not of where it is called.
 class MacroObject : public Object {
  public:
   MacroObject(const MacroStatement& macro, Scope& defined_in)
@@ -23,6 +25,7 @@ class MacroObject : public Object {
   }
 
  private:
+  // Both outlive the object: the tree is the template's, the scope the heap's.
   const MacroStatement& macro_;
   Scope& defined_in_;
 };

@@ -11,6 +11,7 @@
 namespace quern::jinja {
 namespace {
 
+// Texts in the given base, floats cut towards zero; nothing for what is no number.
 std::optional<int64_t> to_integer(const Value& value, int base) {
   if (value.is_integral()) return value.integer();
   if (value.kind() == Kind::kFloat) return truncate_to_integer(value.real());
@@ -21,6 +22,7 @@ std::optional<int64_t> to_integer(const Value& value, int base) {
   return number ? truncate_to_integer(*number) : std::nullopt;
 }
 
+// int: a fallback in place of what is no number, never an error.
 Result<Value> int_filter(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("int", {"default", "base"}));
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
@@ -31,6 +33,7 @@ Result<Value> int_filter(Interpreter& interpreter, const Value& value, const Arg
   return number ? Value::integer(*number) : bound.value(0, Value::integer(0));
 }
 
+// float: the same for floats.
 Result<Value> float_filter(Interpreter& interpreter, const Value& value,
                            const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("float", {"default"}));
@@ -43,6 +46,7 @@ Result<Value> float_filter(Interpreter& interpreter, const Value& value,
   return bound.value(0, Value::real(0));
 }
 
+// To the nearest integer, ties to even, as Python's round.
 double round_half_even(double number) {
   const double below = std::floor(number);
   const double fraction = number - below;
@@ -78,6 +82,7 @@ Result<Value> round_integer(Heap& heap, int64_t number, int64_t precision) {
   return apply_binary(heap, BinaryOp::kMultiply, Value::integer(lower), Value::integer(unit));
 }
 
+// round with a precision and a method: common, ceil or floor.
 Result<Value> round_filter(Interpreter& interpreter, const Value& value,
                            const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -100,6 +105,7 @@ Result<Value> round_filter(Interpreter& interpreter, const Value& value,
   return Value::real((method == "ceil" ? std::ceil(scaled) : std::floor(scaled)) / unit);
 }
 
+// abs. Errors: what is no number; the lowest integer, which has no opposite in 64 bits.
 Result<Value> abs_filter(Interpreter&, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("abs", {}));
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());
@@ -111,6 +117,7 @@ Result<Value> abs_filter(Interpreter&, const Value& value, const Arguments& argu
   return apply_unary(op, value);
 }
 
+// By name; environment.cc searches them.
 constexpr NamedFilter kFilters[] = {
     {"abs", abs_filter},
     {"float", float_filter},

@@ -28,6 +28,7 @@ std::optional<std::string> drop_underscores(std::string_view text) {
   return out;
 }
 
+// 2, 8 or 16 of "0b", "0o" and "0x", in either case; 0 without a prefix.
 int prefix_base(std::string_view text) {
   if (text.size() < 2 || text[0] != '0') return 0;
   switch (text[1] | 0x20) {
@@ -42,6 +43,7 @@ int prefix_base(std::string_view text) {
   }
 }
 
+// Moves behind a sign; whether it is a minus.
 bool take_sign(std::string_view& text) {
   if (text.empty() || (text[0] != '-' && text[0] != '+')) return false;
   const bool is_negative = text[0] == '-';
@@ -49,12 +51,16 @@ bool take_sign(std::string_view& text) {
   return is_negative;
 }
 
+// Without whitespace around it, as int() and float() allow.
 std::string_view stripped(std::string_view text) {
   return strip_right(strip_left(text));
 }
 
 }  // namespace
 
+// int(text, base) of Python: underscores between digits, a prefix that fits the base. Nothing past
+// 64
+// bits.
 std::optional<int64_t> parse_integer(std::string_view text, int base) {
   text = stripped(text);
   const bool is_negative = take_sign(text);
@@ -75,6 +81,7 @@ std::optional<int64_t> parse_integer(std::string_view text, int base) {
   return value;
 }
 
+// float(text) of Python, with inf and nan in any case.
 std::optional<double> parse_float(std::string_view text) {
   text = stripped(text);
   const bool is_negative = take_sign(text);
@@ -97,6 +104,7 @@ std::optional<double> parse_float(std::string_view text) {
   return is_negative ? -value : value;
 }
 
+// Towards zero; nothing for NaN and what 64 bits cannot hold.
 std::optional<int64_t> truncate_to_integer(double number) {
   const double whole = std::trunc(number);
   if (!(whole >= -0x1p63 && whole < 0x1p63)) return std::nullopt;

@@ -20,9 +20,11 @@ class Object {
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
 
+  // Python's name of the type, for errors and for repr.
   virtual std::string_view type_name() const = 0;
   // nullopt where there is no such attribute.
   virtual std::optional<Value> attribute(std::string_view, Interpreter&) { return std::nullopt; }
+  // Whether `call` may be asked; by default an object cannot be called.
   virtual bool is_callable() const { return false; }
   virtual Result<Value> call(Interpreter&, const Arguments&);
 };
@@ -33,6 +35,7 @@ using NativeMethod = Result<Value> (*)(Interpreter&, const Value& receiver, cons
 // A function of the environment, such as range.
 class FunctionObject : public Object {
  public:
+  // A function of this engine, such as range().
   explicit FunctionObject(NativeFunction function) : function_(function) {}
   std::string_view type_name() const override { return "function"; }
   bool is_callable() const override { return true; }
@@ -47,6 +50,7 @@ class FunctionObject : public Object {
 // A method and the value that it is called on.
 class MethodObject : public Object {
  public:
+  // A method bound to the value it belongs to: `text.upper`.
   MethodObject(Value receiver, NativeMethod method) : receiver_(receiver), method_(method) {}
   std::string_view type_name() const override { return "method"; }
   bool is_callable() const override { return true; }

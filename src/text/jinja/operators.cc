@@ -14,6 +14,7 @@
 namespace quern::jinja {
 namespace {
 
+// For errors: "+", "//", ...
 std::string_view symbol(BinaryOp op) {
   switch (op) {
     case BinaryOp::kAdd:
@@ -34,11 +35,14 @@ std::string_view symbol(BinaryOp op) {
   return "";
 }
 
+// Errors: kInvalidArgument where the result left 64 bits; Python's integers have no limit, these
+// do.
 Result<Value> checked(std::optional<int64_t> number, BinaryOp op) {
   if (number) return Value::integer(*number);
   return fail::invalid("The result of '{}' does not fit in 64 bits", symbol(op));
 }
 
+// Squares and multiplies, checked; negative exponents are floats before they come here.
 Result<Value> integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 0) return fail::invalid("0 cannot be raised to a negative power");
@@ -66,6 +70,7 @@ Result<Value> integer_division(BinaryOp op, int64_t a, int64_t b) {
   return Value::integer(op == BinaryOp::kModulo ? remainder : quotient);
 }
 
+// // and % round down, as Python's do; a division by 0 is an error before.
 Result<Value> integer_arithmetic(BinaryOp op, int64_t a, int64_t b) {
   int64_t difference = 0;
   switch (op) {
@@ -86,6 +91,7 @@ Result<Value> integer_arithmetic(BinaryOp op, int64_t a, int64_t b) {
   }
 }
 
+// The C library's power, with Python's errors for 0 to a negative power.
 Result<Value> float_power(double a, double b) {
   if (a == 0 && b < 0) return fail::invalid("0 cannot be raised to a negative power");
   if (a < 0 && std::isfinite(b) && std::floor(b) != b) {
@@ -98,6 +104,7 @@ Result<Value> float_power(double a, double b) {
   return Value::real(power);
 }
 
+// // and % of floats, rounding down.
 Result<Value> float_arithmetic(BinaryOp op, double a, double b) {
   switch (op) {
     case BinaryOp::kAdd:
@@ -123,6 +130,7 @@ Result<Value> float_arithmetic(BinaryOp op, double a, double b) {
   return Value::real(quotient - whole > 0.5 ? whole + 1 : whole);
 }
 
+// A text that is safe stays safe only with another safe one, else the other side is escaped.
 Result<Value> add_texts(Heap& heap, const Value& a, const Value& b) {
   const bool is_safe = a.is_safe() || b.is_safe();
   // What joins a safe text is escaped first.
@@ -142,12 +150,14 @@ Result<Value> add_texts(Heap& heap, const Value& a, const Value& b) {
   return heap.text(part(a) + part(b), true);
 }
 
+// Tuples with tuples and lists with lists, as in Python.
 bool can_add_lists(const Value& a, const Value& b) {
   if (!a.is_list() || !b.is_list()) return false;
   if (a.list().is_tuple() && b.list().is_tuple()) return true;
   return a.list().kind == ListKind::kList && b.list().kind == ListKind::kList;
 }
 
+// A new list; neither side changes.
 Result<Value> add_lists(Heap& heap, const List& a, const List& b) {
   const size_t size = a.items.size() + b.items.size();
   QUERN_TRY(heap.reserve_items(size));
@@ -159,6 +169,7 @@ Result<Value> add_lists(Heap& heap, const List& a, const List& b) {
   return heap.list(std::move(items), a.is_tuple() ? ListKind::kTuple : ListKind::kList);
 }
 
+// text * n and list * n; a negative count is none. Errors: kResourceExhausted before it is made.
 Result<Value> repeat(Heap& heap, const Value& value, int64_t count) {
   const auto times = static_cast<size_t>(std::max<int64_t>(count, 0));
   const size_t unit =
@@ -183,6 +194,7 @@ Result<Value> repeat(Heap& heap, const Value& value, int64_t count) {
   return heap.list(std::move(items), value.list().kind);
 }
 
+// What * may repeat.
 bool is_repeatable(const Value& value) {
   return value.is_string() ||
          (value.is_list() && (value.list().is_tuple() || value.list().kind == ListKind::kList));
@@ -190,6 +202,7 @@ bool is_repeatable(const Value& value) {
 
 }  // namespace
 
+// Numbers, texts and lists. Errors: types that do not go together, as Python words them.
 Result<Value> apply_binary(Heap& heap, BinaryOp op, const Value& a, const Value& b) {
   if (a.is_integral() && b.is_integral()) return integer_arithmetic(op, a.integer(), b.integer());
   if (a.is_number() && b.is_number()) return float_arithmetic(op, a.real(), b.real());
@@ -208,6 +221,7 @@ Result<Value> apply_binary(Heap& heap, BinaryOp op, const Value& a, const Value&
                        type_name(a), type_name(b));
 }
 
+// Errors: a sign before what is no number.
 Result<Value> apply_unary(UnaryOp op, const Value& operand) {
   if (op == UnaryOp::kNot) return Value::boolean(!is_truthy(operand));
   if (operand.is_undefined()) return fail::invalid("{}", operand.undefined_reason());
@@ -222,6 +236,7 @@ Result<Value> apply_unary(UnaryOp op, const Value& operand) {
   return checked(checked_multiply(operand.integer(), -1), BinaryOp::kSubtract);
 }
 
+// `in` counts the walk as steps.
 Result<bool> apply_compare(Heap& heap, CompareOp op, const Value& a, const Value& b) {
   switch (op) {
     case CompareOp::kEqual:
@@ -252,6 +267,7 @@ Result<bool> apply_compare(Heap& heap, CompareOp op, const Value& a, const Value
   return false;
 }
 
+// ~: the texts of all operands, in one allocation.
 Result<Value> concatenate(Heap& heap, const std::vector<Value>& operands) {
   std::string text;
   for (const Value& operand : operands) QUERN_TRY(append_text(heap, operand, text));

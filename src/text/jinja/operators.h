@@ -10,7 +10,11 @@ namespace quern::jinja {
 // Errors: kInvalidArgument (types without the operation, division by zero, integers past 64 bits),
 // kResourceExhausted.
 Result<Value> apply_binary(Heap& heap, BinaryOp op, const Value& a, const Value& b);
+// Operators on values as Python has them. Errors: kInvalidArgument, naming the operator and the
+// types;
+// integers that leave 64 bits; kResourceExhausted.
 Result<Value> apply_unary(UnaryOp op, const Value& operand);
+// One comparison; `in` looks into texts, lists and dicts.
 Result<bool> apply_compare(Heap& heap, CompareOp op, const Value& a, const Value& b);
 
 // a ~ b ~ c: the texts one after the other.

@@ -5,6 +5,7 @@
 
 namespace quern::jinja {
 
+// Ends at the end of the template: an end tag without its begin is an error.
 Result<Block> Parser::parse() {
   QUERN_ASSIGN_OR_RETURN(Block block, parse_block({}));
   if (current().kind != TokenKind::kEnd) return unexpected("a statement");
@@ -23,6 +24,7 @@ bool Parser::skip_name(std::string_view name) {
   return true;
 }
 
+// Errors: "... is needed, not ...".
 Result<void> Parser::expect(TokenKind kind, std::string_view what) {
   if (current().kind != kind) return unexpected(what);
   advance();
@@ -39,6 +41,7 @@ Result<void> Parser::expect_name(std::string_view name) {
   return {};
 }
 
+// A name that is none of the reserved words.
 Result<std::string> Parser::take_name(std::string_view what) {
   if (current().kind != TokenKind::kName) return unexpected(what);
   std::string name = current().text;
@@ -46,16 +49,19 @@ Result<std::string> Parser::take_name(std::string_view what) {
   return name;
 }
 
+// Names what is there, as the user wrote it.
 tl::unexpected<Error> Parser::unexpected(std::string_view wanted) {
   return fail_at(current().offset,
                  fail::invalid("Expected {}, found {}", wanted, describe(current())));
 }
 
+// Errors of callees that know no place get this one.
 tl::unexpected<Error> Parser::fail_at(uint32_t offset, tl::unexpected<Error> error) {
   error_at_ = offset;
   return error;
 }
 
+// Errors: kInvalidArgument past the limit; hostile templates nest thousands of brackets.
 Result<void> Parser::check_nesting() {
   if (nesting_ <= kMaxNesting) return {};
   return fail_at(current().offset,

@@ -7,6 +7,7 @@
 namespace quern::jinja {
 namespace {
 
+// Heights of parts: an expression is one more than its highest part. Absent parts have none.
 int height_of(const ExprPtr& expr) {
   return expr == nullptr ? 0 : expr->height;
 }
@@ -21,6 +22,7 @@ int height_of(const CallArguments& arguments) {
   for (const auto& named : arguments.named) height = std::max(height, height_of(named.value));
   return height;
 }
+// Operands of a chain count as one level.
 template <class Op>
 int height_of(const ExprPtr& first, const std::vector<std::pair<Op, ExprPtr>>& rest) {
   int height = height_of(first);
@@ -68,12 +70,14 @@ struct ChildHeight {
   }
 };
 
+// A constant without text.
 LiteralExpr constant(Value value) {
   return {nullptr, value};
 }
 
 }  // namespace
 
+// A node with its height. Errors: higher than evaluation may go.
 Result<ExprPtr> Parser::make(uint32_t offset, Expr::Node node) {
   const int height = 1 + std::visit(ChildHeight(), node);
   if (height > kMaxNesting) {
@@ -83,6 +87,7 @@ Result<ExprPtr> Parser::make(uint32_t offset, Expr::Node node) {
   return std::make_unique<Expr>(Expr{offset, height, std::move(node)});
 }
 
+// One operand without what follows it.
 Result<ExprPtr> Parser::parse_primary() {
   const Token& token = current();
   switch (token.kind) {
@@ -105,6 +110,7 @@ Result<ExprPtr> Parser::parse_primary() {
   return unexpected("an expression");
 }
 
+// true, false, none in both spellings, or a name.
 Result<ExprPtr> Parser::parse_name_or_constant() {
   const Token& token = current();
   advance();
@@ -129,6 +135,7 @@ Result<ExprPtr> Parser::parse_string() {
   return make(offset, LiteralExpr{std::move(text), value});
 }
 
+// (a), a tuple (a, b), or the empty tuple ().
 Result<ExprPtr> Parser::parse_parenthesised() {
   const uint32_t offset = current().offset;
   advance();
@@ -138,6 +145,7 @@ Result<ExprPtr> Parser::parse_parenthesised() {
   return expr;
 }
 
+// A comma may stand behind the last item.
 Result<ExprPtr> Parser::parse_list() {
   const uint32_t offset = current().offset;
   advance();
@@ -152,6 +160,7 @@ Result<ExprPtr> Parser::parse_list() {
   return make(offset, std::move(list));
 }
 
+// A comma may stand behind the last pair.
 Result<ExprPtr> Parser::parse_dict() {
   const uint32_t offset = current().offset;
   advance();
@@ -168,6 +177,7 @@ Result<ExprPtr> Parser::parse_dict() {
   return make(offset, std::move(dict));
 }
 
+// Attributes, subscripts and calls, from the left.
 Result<ExprPtr> Parser::parse_postfix(ExprPtr expr) {
   while (true) {
     if (current().is_operator(".")) {
@@ -184,6 +194,7 @@ Result<ExprPtr> Parser::parse_postfix(ExprPtr expr) {
   }
 }
 
+// `.name`, or `.0` for the item of a number.
 Result<ExprPtr> Parser::parse_attribute(ExprPtr object) {
   const uint32_t offset = current().offset;
   advance();
@@ -198,6 +209,7 @@ Result<ExprPtr> Parser::parse_attribute(ExprPtr object) {
   return make(offset, AttributeExpr{std::move(object), std::move(name)});
 }
 
+// [key] or [begin:end:step].
 Result<ExprPtr> Parser::parse_subscript(ExprPtr object) {
   const uint32_t offset = current().offset;
   advance();
@@ -218,6 +230,9 @@ Result<ExprPtr> Parser::parse_subscript(ExprPtr object) {
   return make(offset, std::move(slice));
 }
 
+// Filters and tests bind tighter than operators: -x
+// abs is -(x
+// abs).
 Result<ExprPtr> Parser::parse_filters_and_tests(ExprPtr expr) {
   while (true) {
     const uint32_t offset = current().offset;
@@ -236,6 +251,7 @@ Result<ExprPtr> Parser::parse_filters_and_tests(ExprPtr expr) {
   }
 }
 
+// A name with dots, and arguments where there are brackets.
 Result<FilterCall> Parser::parse_filter_call() {
   FilterCall filter;
   filter.offset = current().offset;
@@ -246,6 +262,9 @@ Result<FilterCall> Parser::parse_filter_call() {
   return filter;
 }
 
+// a
+// b
+// c behind a tag's name.
 Result<std::vector<FilterCall>> Parser::parse_filter_chain() {
   std::vector<FilterCall> filters;
   do {
@@ -255,6 +274,7 @@ Result<std::vector<FilterCall>> Parser::parse_filter_chain() {
   return filters;
 }
 
+// Whether a value follows that can be a test's one argument without brackets: `is divisibleby 3`.
 bool Parser::at_test_argument() const {
   const Token& token = current();
   switch (token.kind) {
@@ -270,6 +290,7 @@ bool Parser::at_test_argument() const {
   }
 }
 
+// `is`, `is not`, and the arguments of the test.
 Result<ExprPtr> Parser::parse_test(ExprPtr input) {
   const uint32_t offset = current().offset;
   TestExpr test;
@@ -287,6 +308,7 @@ Result<ExprPtr> Parser::parse_test(ExprPtr input) {
   return make(offset, std::move(test));
 }
 
+// Errors: positional behind named ones, a name twice.
 Result<CallArguments> Parser::parse_call_arguments() {
   const NestingGuard guard(*this);
   QUERN_TRY(check_nesting());

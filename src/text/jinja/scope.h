@@ -10,6 +10,8 @@
 
 namespace quern::jinja {
 
+// Variables of one block, innermost first; lookups go outwards through the parents. The scopes of
+// {% for %}, {% with %} and macros are new ones. One thread only.
 class Scope {
  public:
   explicit Scope(Scope* parent) : parent_(parent) {}
@@ -34,10 +36,12 @@ class Scope {
     }
     variables_.emplace_back(name, value);
   }
+  // For a scope that is used again in the next round of a loop.
   void clear() { variables_.clear(); }
 
   // A macro may look into this scope later, so that it cannot be used for something else.
   bool is_captured() const { return is_captured_; }
+  // A scope that a macro looks into must stay as it is after its block has ended.
   void mark_captured() {
     for (Scope* scope = this; scope != nullptr && !scope->is_captured_; scope = scope->parent_) {
       scope->is_captured_ = true;
@@ -45,7 +49,9 @@ class Scope {
   }
 
  private:
+  // Null for the outermost scope.
   Scope* parent_;
+  // Few, so that a search from the back is fastest; names are borrowed from tree or heap.
   std::vector<std::pair<std::string_view, Value>> variables_;
   bool is_captured_ = false;
 };

@@ -24,6 +24,7 @@ Result<std::vector<Value>> items_or_nothing(Interpreter& interpreter, const Valu
   return interpreter.items_of(value);
 }
 
+// map(attribute="a.b"): what the path leads to, or a fallback.
 Result<std::vector<Value>> map_attribute(Interpreter& interpreter, const std::vector<Value>& items,
                                          const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -39,6 +40,7 @@ Result<std::vector<Value>> map_attribute(Interpreter& interpreter, const std::ve
   return mapped;
 }
 
+// map: attributes, or another filter on each item. The result is walked once.
 Result<Value> map(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, items_or_nothing(interpreter, value));
   Heap& heap = interpreter.heap();
@@ -83,11 +85,13 @@ Result<Value> select_where(Interpreter& interpreter, const Value& value, Argumen
   return interpreter.heap().list(std::move(kept), ListKind::kGenerator);
 }
 
+// select and reject: by a test, or by truth.
 template <bool keeps>
 Result<Value> select(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   return select_where(interpreter, value, arguments, std::nullopt, keeps);
 }
 
+// The same on an attribute of each item.
 template <bool keeps>
 Result<Value> select_attribute(Interpreter& interpreter, const Value& value,
                                const Arguments& arguments) {
@@ -126,6 +130,7 @@ Result<Value> group_by(Interpreter& interpreter, const Value& value, const Argum
   return heap.list(std::move(groups));
 }
 
+// attr: the attribute alone, never an item.
 Result<Value> attribute(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("attr", {"name"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view name_text, bound.text(0, ""));
@@ -137,6 +142,7 @@ Result<Value> attribute(Interpreter& interpreter, const Value& value, const Argu
   return interpreter.attribute(value, *name);
 }
 
+// By name; environment.cc searches them.
 constexpr NamedFilter kFilters[] = {
     {"attr", attribute},
     {"groupby", group_by},

@@ -13,10 +13,12 @@
 namespace quern::jinja {
 namespace {
 
+// What Jinja gives as a generator prints as one, and is empty after one walk.
 Value generator(Interpreter& interpreter, std::vector<Value> items) {
   return interpreter.heap().list(std::move(items), ListKind::kGenerator);
 }
 
+// length, count: of texts in characters. Errors: values without a length.
 Result<Value> length(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("length", {}));
   switch (value.kind()) {
@@ -36,6 +38,7 @@ Result<Value> length(Interpreter& interpreter, const Value& value, const Argumen
   return fail::invalid("A value of type '{}' has no length", type_name(value));
 }
 
+// first: undefined for an empty sequence, not an error.
 Result<Value> first(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   static const std::string kReason = "the sequence of 'first' is empty";
   QUERN_TRY(arguments.bind("first", {}));
@@ -50,6 +53,7 @@ Result<Value> first(Interpreter& interpreter, const Value& value, const Argument
   return items.empty() ? Value::undefined(&kReason, Origin::kHint) : items.front();
 }
 
+// last: the same.
 Result<Value> last(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   static const std::string kReason = "the sequence of 'last' is empty";
   QUERN_TRY(arguments.bind("last", {}));
@@ -60,6 +64,7 @@ Result<Value> last(Interpreter& interpreter, const Value& value, const Arguments
   return items.empty() ? Value::undefined(&kReason, Origin::kHint) : items.back();
 }
 
+// join: texts of the items, or of an attribute of each, with a separator between them.
 Result<Value> join(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("join", {"d", "attribute"}));
   Heap& heap = interpreter.heap();
@@ -83,6 +88,7 @@ Result<Value> join(Interpreter& interpreter, const Value& value, const Arguments
   return heap.text(std::move(out));
 }
 
+// list: the items of any iterable.
 Result<Value> list_filter(Interpreter& interpreter, const Value& value,
                           const Arguments& arguments) {
   QUERN_TRY(arguments.bind("list", {}));
@@ -90,6 +96,7 @@ Result<Value> list_filter(Interpreter& interpreter, const Value& value,
   return interpreter.heap().list(std::move(items));
 }
 
+// reverse: texts by characters, sequences by items.
 Result<Value> reverse(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("reverse", {}));
   if (value.is_string()) {
@@ -100,6 +107,7 @@ Result<Value> reverse(Interpreter& interpreter, const Value& value, const Argume
   return generator(interpreter, std::move(items));
 }
 
+// sort: by value or attribute, without case unless asked; equal items keep their order.
 Result<Value> sort(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("sort", {"reverse", "case_sensitive", "attribute"}));
@@ -116,6 +124,7 @@ Result<Value> sort(Interpreter& interpreter, const Value& value, const Arguments
   return interpreter.heap().list(std::move(sorted));
 }
 
+// unique: the first of equal items, without case unless asked.
 Result<Value> unique(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("unique", {"case_sensitive", "attribute"}));
@@ -158,6 +167,7 @@ Result<Value> extreme(Interpreter& interpreter, const Value& value, const Argume
   return items[best];
 }
 
+// min and max: undefined for an empty sequence.
 Result<Value> min(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   return extreme(interpreter, value, arguments, false);
 }
@@ -166,6 +176,7 @@ Result<Value> max(Interpreter& interpreter, const Value& value, const Arguments&
   return extreme(interpreter, value, arguments, true);
 }
 
+// sum: numbers of items, or of an attribute, from a start.
 Result<Value> sum(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("sum", {"attribute", "start"}));
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(value));
@@ -233,6 +244,7 @@ Result<Value> slice_filter(Interpreter& interpreter, const Value& value,
   return generator(interpreter, std::move(slices));
 }
 
+// By name; environment.cc searches them.
 constexpr NamedFilter kFilters[] = {
     {"batch", batch}, {"count", length},    {"first", first},        {"join", join},
     {"last", last},   {"length", length},   {"list", list_filter},   {"max", max},

@@ -8,6 +8,7 @@
 namespace quern::jinja {
 namespace {
 
+// A bound as Python takes it: none is the end that the step comes from. Errors: no integer.
 Result<int64_t> bound(const Value& value, int64_t fallback) {
   if (value.is_none()) return fallback;
   if (value.is_integral()) return value.integer();
@@ -29,6 +30,7 @@ int64_t from_front(int64_t index, int64_t size, int64_t low, int64_t high) {
   return std::clamp(index, low, high);
 }
 
+// Begin, end and step clamped to the size. Errors: a step of 0.
 Result<Walk> make_walk(int64_t size, const Value& begin, const Value& end, const Value& step) {
   Walk walk;
   QUERN_ASSIGN_OR_RETURN(walk.step, bound(step, 1));
@@ -48,6 +50,7 @@ Result<Walk> make_walk(int64_t size, const Value& begin, const Value& end, const
   return walk;
 }
 
+// Code points, not bytes.
 Result<Value> slice_text(Heap& heap, const Value& value, const Value& begin, const Value& end,
                          const Value& step) {
   const std::string& text = value.text();
@@ -71,6 +74,7 @@ Result<Value> slice_text(Heap& heap, const Value& value, const Value& begin, con
 
 }  // namespace
 
+// Texts and sequences keep their kind.
 Result<Value> slice(Heap& heap, const Value& value, const Value& begin, const Value& end,
                     const Value& step) {
   if (value.is_undefined()) return fail::invalid("{}", value.undefined_reason());

@@ -13,6 +13,7 @@
 namespace quern::jinja {
 namespace {
 
+// A merge sort, since std::sort may do anything where a comparison fails halfway.
 class MergeSort {
  public:
   MergeSort(Heap& heap, const std::vector<Value>& keys, const SortOptions& options)
@@ -40,6 +41,7 @@ class MergeSort {
   }
 
  private:
+  // Errors: values that have no order, as Python words them.
   Result<bool> goes_before(size_t a, size_t b) {
     if (options_.skips_equal) {
       QUERN_ASSIGN_OR_RETURN(const bool equal, is_equal(heap_, keys_[a], keys_[b]));
@@ -55,6 +57,7 @@ class MergeSort {
   std::vector<size_t> buffer_;
 };
 
+// Whether a part of a path is an index.
 bool is_number(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -70,6 +73,7 @@ Value path_key(Heap& heap, std::string_view part) {
 
 }  // namespace
 
+// Stable: equal keys keep their order, in reverse too.
 Result<std::vector<size_t>> sorted_order(Heap& heap, const std::vector<Value>& keys,
                                          const SortOptions& options) {
   QUERN_TRY(heap.reserve_items(keys.size()));
@@ -79,6 +83,7 @@ Result<std::vector<size_t>> sorted_order(Heap& heap, const std::vector<Value>& k
   return order;
 }
 
+// "a.b.0" from the item on; undefined where a part is missing.
 Result<Value> follow_path(Interpreter& interpreter, const Value& item, const Value& attribute,
                           const std::optional<Value>& fallback) {
   Heap& heap = interpreter.heap();
@@ -105,6 +110,7 @@ Result<Value> follow_path(Interpreter& interpreter, const Value& item, const Val
   }
 }
 
+// Texts are folded to lower case unless case counts.
 Result<Value> sort_key(Interpreter& interpreter, const Value& item, const KeyOptions& options) {
   Value key = item;
   if (options.attribute && !options.attribute->is_none()) {
@@ -133,6 +139,7 @@ Result<Value> sort_key_list(Interpreter& interpreter, const Value& item,
   }
 }
 
+// Of all items, in their order.
 Result<std::vector<Value>> sort_keys(Interpreter& interpreter, const std::vector<Value>& items,
                                      const KeyOptions& options) {
   QUERN_TRY(interpreter.heap().reserve_items(items.size()));

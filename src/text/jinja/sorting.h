@@ -9,6 +9,7 @@
 
 namespace quern::jinja {
 
+// How sorted_order() compares.
 struct SortOptions {
   bool is_reversed = false;
   // Equal keys need no order: two times none can be sorted, none and 1 cannot.
@@ -27,10 +28,14 @@ Result<Value> follow_path(Interpreter& interpreter, const Value& item, const Val
 // What an item is sorted by: an attribute of it where one is given, in lower case where case does
 // not matter.
 struct KeyOptions {
+  // A path such as "user.name" or 0 that leads from an item to its key; absent: the item itself.
   std::optional<Value> attribute;
+  // The key where the path leads nowhere; absent: an undefined key.
   std::optional<Value> fallback;
+  // False: texts are compared by their lower case, as Jinja does unless it is told otherwise.
   bool is_case_sensitive = false;
 };
+// What an item is compared, grouped or made unique by. Errors: those of following the path.
 Result<Value> sort_key(Interpreter& interpreter, const Value& item, const KeyOptions& options);
 Result<std::vector<Value>> sort_keys(Interpreter& interpreter, const std::vector<Value>& items,
                                      const KeyOptions& options);

@@ -7,6 +7,7 @@
 namespace quern::jinja {
 namespace {
 
+// Made from SpecialCasing.txt of Unicode: rows without a condition, sorted by character.
 constexpr std::array<SpecialCase, 102> kSpecialCases = {{
     {0x00DF, "SS", "Ss"},
     {0x0149, "\xCA\xBCN", "\xCA\xBCN"},
@@ -114,6 +115,7 @@ constexpr std::array<SpecialCase, 102> kSpecialCases = {{
 
 }  // namespace
 
+// Binary search; null for characters that map to one.
 const SpecialCase* find_special_case(uint32_t code_point) {
   if (code_point < kSpecialCases.front().code_point) return nullptr;
   const auto* found = std::lower_bound(

@@ -6,7 +6,10 @@
 
 namespace quern::jinja {
 
+// A character that becomes several in some case (SpecialCasing.txt of Unicode), which the simple
+// mappings of the library do not have.
 struct SpecialCase {
+  // The character, and its forms in UTF-8.
   uint32_t code_point;
   std::string_view upper;  // UTF-8
   std::string_view title;

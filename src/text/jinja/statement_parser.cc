@@ -6,11 +6,13 @@
 
 namespace quern::jinja {
 
+// Whether one of these end tags is next.
 bool Parser::at_end_tag(Names end_names) const {
   return current().kind == TokenKind::kBlockBegin && next().kind == TokenKind::kName &&
          std::find(end_names.begin(), end_names.end(), next().text) != end_names.end();
 }
 
+// Statements up to one of the end tags, which stays.
 Result<Block> Parser::parse_block(Names end_names) {
   Block block;
   while (current().kind != TokenKind::kEnd && !at_end_tag(end_names)) {
@@ -22,12 +24,14 @@ Result<Block> Parser::parse_block(Names end_names) {
   return block;
 }
 
+// The end tag, and that nothing else stands in it.
 Result<void> Parser::parse_end(std::string_view end_name) {
   QUERN_TRY(expect(TokenKind::kBlockBegin, "'{%'"));
   QUERN_TRY(expect_name(end_name));
   return expect(TokenKind::kBlockEnd, "'%}'");
 }
 
+// Text, an output, or a tag.
 Result<void> Parser::parse_statement(Block& block) {
   const Token& token = current();
   const NestingGuard guard(*this);
@@ -53,6 +57,7 @@ Result<void> Parser::parse_statement(Block& block) {
   return {};
 }
 
+// By the tag's name. Errors: an unknown tag, with its name.
 Result<Statement::Node> Parser::parse_tag(const Token& name) {
   if (name.text == "for") return parse_for();
   if (name.text == "if") return parse_if();
@@ -78,6 +83,7 @@ Result<Statement::Node> Parser::parse_tag(const Token& name) {
   return fail_at(name.offset, fail::invalid("The tag '{}' does not exist here", name.text));
 }
 
+// for, with its condition and else.
 Result<Statement::Node> Parser::parse_for() {
   ForStatement loop;
   QUERN_ASSIGN_OR_RETURN(loop.target, parse_target(false));
@@ -103,6 +109,7 @@ Result<Statement::Node> Parser::parse_for() {
   return loop;
 }
 
+// if, elif and else.
 Result<Statement::Node> Parser::parse_if() {
   IfStatement statement;
   while (true) {
@@ -124,6 +131,7 @@ Result<Statement::Node> Parser::parse_if() {
   return statement;
 }
 
+// set with a value, or a block up to endset.
 Result<Statement::Node> Parser::parse_set() {
   QUERN_ASSIGN_OR_RETURN(Target target, parse_target(true));
   if (skip_operator("=")) {
@@ -142,6 +150,7 @@ Result<Statement::Node> Parser::parse_set() {
   return block;
 }
 
+// (a, b=1): parameters without fallback may not follow those with one.
 Result<void> Parser::parse_parameters(MacroStatement& macro) {
   QUERN_TRY(expect_operator("("));
   while (!current().is_operator(")")) {
@@ -161,6 +170,7 @@ Result<void> Parser::parse_parameters(MacroStatement& macro) {
   return {};
 }
 
+// The body, and which of caller, varargs and kwargs it mentions.
 Result<void> Parser::parse_macro_body(MacroStatement& macro, std::string_view end_name) {
   QUERN_TRY(expect(TokenKind::kBlockEnd, "'%}'"));
   const size_t begin = position_;
@@ -175,6 +185,7 @@ Result<void> Parser::parse_macro_body(MacroStatement& macro, std::string_view en
   return parse_end(end_name);
 }
 
+// macro name(parameters).
 Result<Statement::Node> Parser::parse_macro() {
   MacroStatement macro;
   QUERN_ASSIGN_OR_RETURN(macro.name, take_name("the name of a macro"));
@@ -183,6 +194,7 @@ Result<Statement::Node> Parser::parse_macro() {
   return macro;
 }
 
+// call(parameters) macro(arguments).
 Result<Statement::Node> Parser::parse_call_block() {
   CallStatement statement;
   statement.caller.name = "caller";
@@ -196,6 +208,8 @@ Result<Statement::Node> Parser::parse_call_block() {
   return statement;
 }
 
+// filter a
+// b.
 Result<Statement::Node> Parser::parse_filter_block() {
   FilterStatement statement;
   QUERN_ASSIGN_OR_RETURN(statement.filters, parse_filter_chain());
@@ -205,6 +219,7 @@ Result<Statement::Node> Parser::parse_filter_block() {
   return statement;
 }
 
+// with a=1, b=2.
 Result<Statement::Node> Parser::parse_with() {
   ScopeStatement statement;
   while (current().kind != TokenKind::kBlockEnd) {
@@ -231,6 +246,7 @@ Result<Statement::Node> Parser::parse_generation() {
   return statement;
 }
 
+// Errors: outside of any loop.
 Result<Statement::Node> Parser::parse_loop_control(bool is_break) {
   if (num_loops_ == 0) {
     return fail_at(current().offset, fail::invalid("The tag '{}' stands outside of a loop",
@@ -241,6 +257,7 @@ Result<Statement::Node> Parser::parse_loop_control(bool is_break) {
   return ContinueStatement{};
 }
 
+// A name, or namespace.attribute where `set` allows it.
 Result<Target> Parser::parse_single_target(bool allows_attribute) {
   const NestingGuard guard(*this);
   QUERN_TRY(check_nesting());
@@ -262,6 +279,7 @@ Result<Target> Parser::parse_single_target(bool allows_attribute) {
   return target;
 }
 
+// One target, or several with commas between them.
 Result<Target> Parser::parse_target(bool allows_attribute) {
   QUERN_ASSIGN_OR_RETURN(Target first, parse_single_target(allows_attribute));
   if (!current().is_operator(",")) return first;

@@ -11,9 +11,11 @@
 namespace quern::jinja {
 namespace {
 
+// Letters behind a backslash, and what they stand for.
 constexpr std::string_view kSimpleNames = "\\'\"abfnrtv";
 constexpr std::string_view kSimpleValues = "\\'\"\a\b\f\n\r\t\v";
 
+// Whole and without sign; nothing for other characters.
 std::optional<uint32_t> parse_digits(std::string_view digits, int base) {
   uint32_t value = 0;
   const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
@@ -21,10 +23,12 @@ std::optional<uint32_t> parse_digits(std::string_view digits, int base) {
   return value;
 }
 
+// Digits behind \x, \u and \U.
 size_t num_hex_digits(char kind) {
   return kind == 'x' ? 2 : kind == 'u' ? 4 : 8;
 }
 
+// Errors: fewer digits than the letter asks for, or no code point.
 Result<uint32_t> parse_hex(std::string_view text, size_t at) {
   const size_t size = num_hex_digits(text[at]);
   const std::string_view digits = text.substr(at + 1, size);
@@ -35,6 +39,7 @@ Result<uint32_t> parse_hex(std::string_view text, size_t at) {
   return *value;
 }
 
+// Halves of UTF-16, which no UTF-8 text may hold.
 bool is_surrogate(uint32_t value) {
   return value >= 0xD800 && value < 0xE000;
 }
@@ -48,6 +53,7 @@ uint32_t low_surrogate(std::string_view text, size_t at) {
 
 }  // namespace
 
+// Escapes as Python's literals have them; unknown ones stay with their backslash.
 Result<std::string> resolve_escapes(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -10,10 +10,12 @@
 namespace quern::jinja {
 namespace {
 
+// A text that is as safe as the receiver.
 Value like(Interpreter& interpreter, const Value& receiver, std::string text) {
   return interpreter.heap().text(std::move(text), receiver.is_safe());
 }
 
+// Methods that map the whole text.
 template <std::string (*map)(std::string_view)>
 Result<Value> mapped(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("a method", {}));
@@ -22,6 +24,7 @@ Result<Value> mapped(Interpreter& interpreter, const Value& receiver, const Argu
   return like(interpreter, receiver, map(receiver.text()));
 }
 
+// str.swapcase.
 std::string swap_case(std::string_view text) {
   std::string out;
   for (const std::string_view character : split_characters(text)) {
@@ -31,6 +34,7 @@ std::string swap_case(std::string_view text) {
   return out;
 }
 
+// str.strip, lstrip and rstrip, with a set of characters.
 template <bool strips_left, bool strips_right>
 Result<Value> strip(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("strip", {"chars"}));
@@ -46,6 +50,7 @@ Result<Value> strip(Interpreter& interpreter, const Value& receiver, const Argum
   return like(interpreter, receiver, std::string(text));
 }
 
+// str.replace, with an optional count.
 Result<Value> replace(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("replace", {"old", "new", "count"}, 2));
@@ -57,6 +62,7 @@ Result<Value> replace(Interpreter& interpreter, const Value& receiver, const Arg
   return like(interpreter, receiver, std::move(out));
 }
 
+// str.join of texts. Errors: an item that is no text, with its place.
 Result<Value> join(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("join", {"iterable"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(bound.value(0)));
@@ -75,6 +81,7 @@ Result<Value> join(Interpreter& interpreter, const Value& receiver, const Argume
   return like(interpreter, receiver, std::move(out));
 }
 
+// str.ljust, rjust and center.
 template <Padding padding>
 Result<Value> pad(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -89,6 +96,7 @@ Result<Value> pad(Interpreter& interpreter, const Value& receiver, const Argumen
   return like(interpreter, receiver, std::move(out));
 }
 
+// str.zfill: zeros behind a sign.
 Result<Value> zero_fill(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("zfill", {"width"}, 1));
@@ -105,6 +113,7 @@ Result<Value> zero_fill(Interpreter& interpreter, const Value& receiver,
   return like(interpreter, receiver, sign + out);
 }
 
+// str.removeprefix and removesuffix.
 template <bool at_begin>
 Result<Value> remove_affix(Interpreter& interpreter, const Value& receiver,
                            const Arguments& arguments) {
@@ -122,6 +131,7 @@ Result<Value> remove_affix(Interpreter& interpreter, const Value& receiver,
   return like(interpreter, receiver, std::string(text));
 }
 
+// By name; environment.cc searches them.
 constexpr NamedMethod kMethods[] = {
     {"capitalize", mapped<capitalize>},
     {"casefold", mapped<fold_case>},

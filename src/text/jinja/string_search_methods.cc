@@ -11,6 +11,7 @@
 namespace quern::jinja {
 namespace {
 
+// Parts as new texts in a list.
 Result<Value> parts_list(Interpreter& interpreter, const Value& receiver,
                          const std::vector<std::string_view>& parts) {
   Heap& heap = interpreter.heap();
@@ -66,6 +67,7 @@ std::string_view word_at(std::string_view text, bool is_reversed) {
   return is_reversed ? text.substr(text.size() - size) : text.substr(0, size);
 }
 
+// At whitespace, which is never part of a word; rsplit counts its limit from the end.
 std::vector<std::string_view> split_words(std::string_view text, int64_t limit, bool is_reversed) {
   std::vector<std::string_view> parts;
   text = is_reversed ? strip_right(text) : strip_left(text);
@@ -85,6 +87,7 @@ std::vector<std::string_view> split_words(std::string_view text, int64_t limit, 
   return parts;
 }
 
+// str.split and rsplit. Errors: an empty separator.
 template <bool is_reversed>
 Result<Value> split(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("split", {"sep", "maxsplit"}));
@@ -100,6 +103,7 @@ Result<Value> split(Interpreter& interpreter, const Value& receiver, const Argum
                     split_at(receiver.text(), separator, limit, is_reversed));
 }
 
+// str.splitlines: at every line break that Unicode knows.
 Result<Value> splitlines(Interpreter& interpreter, const Value& receiver,
                          const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("splitlines", {"keepends"}));
@@ -136,6 +140,7 @@ Result<Value> range_of(Interpreter& interpreter, const Value& receiver, const Bo
                Value::none());
 }
 
+// str.startswith and endswith, with a tuple of texts and bounds.
 template <bool at_begin>
 Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
@@ -174,6 +179,7 @@ Result<int64_t> position_of(Interpreter& interpreter, const Value& receiver,
   return start + count_characters(text.substr(0, at));
 }
 
+// str.find and rfind: in characters, -1 where it is not there.
 template <bool is_reversed>
 Result<Value> find(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const int64_t at,
@@ -181,6 +187,7 @@ Result<Value> find(Interpreter& interpreter, const Value& receiver, const Argume
   return Value::integer(at);
 }
 
+// str.index and rindex. Errors: it is not there.
 template <bool is_reversed>
 Result<Value> index(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const int64_t at,
@@ -189,6 +196,7 @@ Result<Value> index(Interpreter& interpreter, const Value& receiver, const Argum
   return Value::integer(at);
 }
 
+// str.count of texts that do not overlap.
 Result<Value> count(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("count", {"sub", "start", "end"}, 1));
@@ -220,6 +228,7 @@ Result<Value> all_are(Interpreter& interpreter, const Value& receiver, const Arg
   return Value::boolean(holds);
 }
 
+// For isalnum.
 bool is_letter_or_number(uint32_t code_point) {
   return code_point != '_' && is_word(code_point);
 }
@@ -241,6 +250,7 @@ Result<Value> is_case(Interpreter& interpreter, const Value& receiver, const Arg
   return Value::boolean(holds);
 }
 
+// By name; environment.cc searches them.
 constexpr NamedMethod kMethods[] = {
     {"count", count},
     {"endswith", has_affix<false>},

@@ -12,15 +12,18 @@
 namespace quern::jinja {
 namespace {
 
+// ASCII: other digits begin no number.
 bool is_digit_char(char c) {
   return c >= '0' && c <= '9';
 }
 
+// Letters of any script may stand in names, as in Python.
 bool is_name_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte >= 0x80 || c == '_' || is_digit_char(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
+// In either case, up to the base.
 bool is_digit_of(char c, int base) {
   const int value = is_digit_char(c) ? c - '0' : (c | 0x20) >= 'a' ? (c | 0x20) - 'a' + 10 : 99;
   return value < base;
@@ -42,12 +45,14 @@ size_t digits_end(std::string_view text, size_t begin, int base) {
   return end;
 }
 
+// Of a literal with "0x", "0o" or "0b".
 int integer_base(std::string_view text) {
   if (text.size() < 2 || text[0] != '0') return 10;
   const char letter = static_cast<char>(text[1] | 0x20);
   return letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
 }
 
+// Digits may be grouped by underscores, one at a time.
 std::string without_underscores(std::string_view text) {
   std::string out(text);
   out.erase(std::remove(out.begin(), out.end(), '_'), out.end());
@@ -72,12 +77,14 @@ size_t float_end(std::string_view text) {
   return end == whole ? 0 : end;
 }
 
+// Longer ones first, so that "//" is not two "/".
 constexpr std::array<std::string_view, 25> kOperators = {
     "//", "**", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[",
     "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ","};
 
 }  // namespace
 
+// Tokens up to the end of the tag.
 Result<void> Lexer::lex_tag(Tag tag) {
   const size_t begin = tokens_.back().offset;
   open_brackets_.clear();
@@ -93,6 +100,7 @@ Result<void> Lexer::lex_tag(Tag tag) {
   }
 }
 
+// By its first character. Errors: a character that begins nothing.
 Result<void> Lexer::lex_token() {
   const char c = source_[position_];
   if (is_digit_char(c)) return lex_number();
@@ -104,6 +112,7 @@ Result<void> Lexer::lex_token() {
   return {};
 }
 
+// Either quote. Errors: no closing quote, a bad escape.
 Result<void> Lexer::lex_string() {
   const size_t begin = position_;
   size_t end = begin + 1;
@@ -118,6 +127,7 @@ Result<void> Lexer::lex_string() {
   return {};
 }
 
+// Integers up to 64 bits, floats with a point or an exponent.
 Result<void> Lexer::lex_number() {
   const size_t begin = position_;
   // "a.0.5" asks for element 0, then 5.
@@ -146,6 +156,7 @@ Result<void> Lexer::lex_number() {
   return {};
 }
 
+// The longest that fits.
 Result<void> Lexer::lex_operator() {
   const auto* found = std::find_if(
       kOperators.begin(), kOperators.end(),

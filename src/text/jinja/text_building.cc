@@ -19,6 +19,7 @@ size_t line_end_size(std::string_view text) {
   return ends ? step.size : 0;
 }
 
+// `to` between all characters, as replacing an empty text does.
 std::string interleave(std::string_view text, std::string_view to, int64_t count) {
   std::string out;
   for (const std::string_view character : split_characters(text)) {
@@ -34,6 +35,7 @@ std::string interleave(std::string_view text, std::string_view to, int64_t count
 
 }  // namespace
 
+// Up to `count` places, from the left; negative: all. Errors: kResourceExhausted before it is made.
 Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_view from,
                                  std::string_view to, int64_t count) {
   QUERN_TRY(heap.spend_scan(text.size()));
@@ -59,6 +61,8 @@ Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_
   return out;
 }
 
+// At \n, \r, \r\n and the other breaks of Unicode; the last line may be empty of text and is then
+// none.
 std::vector<std::string_view> split_lines(std::string_view text, bool keeps_ends) {
   std::vector<std::string_view> lines;
   size_t begin = 0;
@@ -76,6 +80,7 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keeps_ends
   return lines;
 }
 
+// To `width` characters; wider texts stay.
 Result<std::string> pad_text(Heap& heap, std::string_view text, int64_t width,
                              std::string_view fill, Padding padding) {
   const int64_t size = count_characters(text);

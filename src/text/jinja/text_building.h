@@ -18,6 +18,8 @@ Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_
 // Python's str.splitlines().
 std::vector<std::string_view> split_lines(std::string_view text, bool keeps_ends);
 
+// On which side pad_text() adds characters; kBoth centres, and an odd one goes where Python puts
+// it.
 enum class Padding { kLeft, kRight, kBoth };
 // `text` padded to `width` characters at the side named. Errors: kResourceExhausted.
 Result<std::string> pad_text(Heap& heap, std::string_view text, int64_t width,

@@ -18,6 +18,7 @@ struct Input {
   bool is_safe = false;
 };
 
+// The text of any value, and whether it is safe.
 Result<Input> read(Interpreter& interpreter, const Value& value) {
   QUERN_ASSIGN_OR_RETURN(std::string text, to_text(interpreter.heap(), value));
   // Case and escapes make a text longer by a small factor.
@@ -26,6 +27,7 @@ Result<Input> read(Interpreter& interpreter, const Value& value) {
   return Input{std::move(text), value.is_safe()};
 }
 
+// Filters that map the whole text: upper, lower, capitalize, title.
 template <std::string (*map)(std::string_view)>
 Result<Value> mapped(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("a filter", {}));
@@ -56,6 +58,7 @@ std::string title_words(std::string_view text) {
   return out;
 }
 
+// trim: whitespace, or given characters.
 Result<Value> trim(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("trim", {"chars"}));
   QUERN_ASSIGN_OR_RETURN(const Input input, read(interpreter, value));
@@ -68,6 +71,7 @@ Result<Value> trim(Interpreter& interpreter, const Value& value, const Arguments
   return interpreter.heap().text(std::string(text), input.is_safe);
 }
 
+// replace: of a safe text by an unsafe one escapes the latter.
 Result<Value> replace_filter(Interpreter& interpreter, const Value& value,
                              const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -83,6 +87,7 @@ Result<Value> replace_filter(Interpreter& interpreter, const Value& value,
   return interpreter.heap().text(std::move(out));
 }
 
+// indent: spaces or a text before each line but, unless asked, the first and blank ones.
 Result<Value> indent(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("indent", {"width", "first", "blank"}));
@@ -118,6 +123,7 @@ Result<Value> indent(Interpreter& interpreter, const Value& value, const Argumen
   return heap.text(std::move(out), input.is_safe);
 }
 
+// escape: once; a safe text is left alone.
 Result<Value> escape(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("escape", {}));
   if (value.is_safe()) return value;
@@ -125,6 +131,7 @@ Result<Value> escape(Interpreter& interpreter, const Value& value, const Argumen
   return interpreter.heap().text(escape_html(input.text), true);
 }
 
+// forceescape: of safe texts too.
 Result<Value> force_escape(Interpreter& interpreter, const Value& value,
                            const Arguments& arguments) {
   QUERN_TRY(arguments.bind("forceescape", {}));
@@ -132,12 +139,14 @@ Result<Value> force_escape(Interpreter& interpreter, const Value& value,
   return interpreter.heap().text(escape_html(input.text), true);
 }
 
+// safe: marks the text as safe.
 Result<Value> safe(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("safe", {}));
   QUERN_ASSIGN_OR_RETURN(Input input, read(interpreter, value));
   return interpreter.heap().text(std::move(input.text), true);
 }
 
+// string: the value's text, safe where it was.
 Result<Value> string_filter(Interpreter& interpreter, const Value& value,
                             const Arguments& arguments) {
   QUERN_TRY(arguments.bind("string", {}));
@@ -146,6 +155,7 @@ Result<Value> string_filter(Interpreter& interpreter, const Value& value,
   return interpreter.heap().text(std::move(input.text));
 }
 
+// format: the % operator with arguments in place of a tuple.
 Result<Value> format_filter(Interpreter& interpreter, const Value& value,
                             const Arguments& arguments) {
   if (!arguments.named.empty() && !arguments.positional.empty()) {
@@ -164,6 +174,7 @@ Result<Value> format_filter(Interpreter& interpreter, const Value& value,
   return format_percent(heap, format, named);
 }
 
+// wordcount: runs of letters, digits and underscores.
 Result<Value> word_count(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("wordcount", {}));
   QUERN_ASSIGN_OR_RETURN(const Input input, read(interpreter, value));
@@ -178,6 +189,7 @@ Result<Value> word_count(Interpreter& interpreter, const Value& value, const Arg
   return Value::integer(count);
 }
 
+// center, with Jinja's default width of 80.
 Result<Value> center(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("center", {"width"}));
   QUERN_ASSIGN_OR_RETURN(const int64_t width, bound.integer(0, 80));
@@ -187,6 +199,7 @@ Result<Value> center(Interpreter& interpreter, const Value& value, const Argumen
   return interpreter.heap().text(std::move(out), input.is_safe);
 }
 
+// By name; environment.cc searches them.
 constexpr NamedFilter kFilters[] = {
     {"capitalize", mapped<capitalize>},
     {"center", center},

@@ -11,6 +11,7 @@
 namespace quern::jinja {
 namespace {
 
+// In the order of Kind.
 constexpr std::array<std::string_view, 12> kTypeNames = {
     "Undefined", "NoneType", "bool",  "int",       "float",     "str",
     "list",      "tuple",    "range", "dict view", "generator", "dict"};
@@ -18,12 +19,14 @@ constexpr std::string_view kNamespaceName = "Namespace";
 
 }  // namespace
 
+// Borrowed: the text must live as long as the value.
 Value Value::string(const std::string* text, bool is_safe) {
   Value value(Kind::kString, Payload{.text = text});
   value.flag_ = is_safe ? 1 : 0;
   return value;
 }
 
+// Remembers what was missing, for the error of its first use.
 Value Value::undefined(const std::string* name, Origin origin, std::string_view owner) {
   Value value(Kind::kUndefined, Payload{.text = name});
   value.flag_ = static_cast<uint8_t>(origin);
@@ -33,10 +36,12 @@ Value Value::undefined(const std::string* name, Origin origin, std::string_view 
   return value;
 }
 
+// Integers and booleans as floats.
 double Value::real() const {
   return kind_ == Kind::kFloat ? payload_.real : static_cast<double>(payload_.integer);
 }
 
+// "'x' is undefined", "'dict object' has no attribute 'x'", as Jinja words them.
 std::string Value::undefined_reason() const {
   if (payload_.text == nullptr) return "a value is undefined";
   const std::string& name = *payload_.text;
@@ -59,6 +64,7 @@ std::string Value::undefined_reason() const {
   return name;
 }
 
+// As Python names them.
 std::string_view type_name(const Value& value) {
   switch (value.kind()) {
     case Kind::kList:
@@ -87,6 +93,7 @@ std::string_view type_name(const Value& value) {
   }
 }
 
+// By the index, or one by one in small dicts.
 size_t Dict::position(const Value& key) const {
   if (!index_.empty()) {
     const auto found = index_.find(key);
@@ -102,6 +109,7 @@ const Value* Dict::find(const Value& key) const {
   return i < entries_.size() ? &entries_[i].value : nullptr;
 }
 
+// Without a value for the key: lookups by name are the most frequent.
 const Value* Dict::find(std::string_view key) const {
   if (!index_.empty()) {
     const std::string text(key);
@@ -113,6 +121,7 @@ const Value* Dict::find(std::string_view key) const {
   return nullptr;
 }
 
+// Small dicts get their index when they grow past kIndexedSize.
 void Dict::set(const Value& key, const Value& value) {
   const size_t i = position(key);
   if (i < entries_.size()) {
@@ -127,6 +136,7 @@ void Dict::set(const Value& key, const Value& value) {
   }
 }
 
+// Later entries move up, so the index is made again.
 bool Dict::erase(const Value& key) {
   const size_t i = position(key);
   if (i == entries_.size()) return false;
@@ -146,6 +156,7 @@ void Dict::rebuild_index() {
   for (size_t i = 0; i < entries_.size(); ++i) index_.emplace(entries_[i].key, i);
 }
 
+// A strict order over all hashable values; numbers by value, whatever their type.
 bool KeyLess::operator()(const Value& a, const Value& b) const {
   return compare_keys(a, b) < 0;
 }

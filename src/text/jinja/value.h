@@ -13,6 +13,7 @@ class Dict;
 class Object;
 struct List;
 
+// The type of a value; what belongs to each is in Payload.
 enum class Kind : uint8_t {
   kUndefined,
   kNone,
@@ -34,12 +35,14 @@ enum class Origin : uint8_t { kVariable, kAttribute, kElement, kParameter, kHint
 class Value {
  public:
   Value() = default;  // undefined, without a name
+  // Values that hold what they are.
   static Value none() { return Value(Kind::kNone); }
   static Value boolean(bool truth) { return Value(Kind::kBool, Payload{.integer = truth ? 1 : 0}); }
   static Value integer(int64_t number) { return Value(Kind::kInt, Payload{.integer = number}); }
   static Value real(double number) { return Value(Kind::kFloat, Payload{.real = number}); }
   // `text` is borrowed. A safe text is one that was escaped, or must not be (jinja2's Markup).
   static Value string(const std::string* text, bool is_safe = false);
+  // Values that point at what the heap owns; equal pointers are the same object, as in Python.
   static Value list(List* list) { return Value(Kind::kList, Payload{.list = list}); }
   static Value dict(Dict* dict) { return Value(Kind::kDict, Payload{.dict = dict}); }
   static Value name_space(Dict* dict) { return Value(Kind::kNamespace, Payload{.dict = dict}); }
@@ -47,6 +50,7 @@ class Value {
   // `name` (borrowed) was not found; `owner` is the type that it was looked for in.
   static Value undefined(const std::string* name, Origin origin, std::string_view owner = {});
 
+  // Lookups of the kind; integral are integers and booleans, as in Python.
   Kind kind() const { return kind_; }
   bool is_undefined() const { return kind_ == Kind::kUndefined; }
   bool is_none() const { return kind_ == Kind::kNone; }
@@ -72,6 +76,7 @@ class Value {
   std::string undefined_reason() const;
 
  private:
+  // Which member counts follows from the kind.
   union Payload {
     int64_t integer;
     double real;
@@ -89,6 +94,7 @@ class Value {
   uint8_t owner_ = 0;  // kUndefined: index of the owner's type name
 };
 
+// What a sequence is, since all of them are held as List.
 enum class ListKind : uint8_t {
   kList,
   kTuple,
@@ -98,12 +104,14 @@ enum class ListKind : uint8_t {
   kGenerator,  // can be walked once: what map, select and the like give
 };
 
+// A sequence on the heap. Lists may change; the other kinds do not after they are made.
 struct List {
   std::vector<Value> items;
   ListKind kind = ListKind::kList;
   size_t cursor = 0;  // kGenerator: the next item
   std::string label;  // how a range, view or generator prints itself; may be empty
 
+  // Whether it prints and compares as a tuple.
   bool is_tuple() const { return kind == ListKind::kTuple || kind == ListKind::kGroup; }
   bool is_indexable() const { return is_tuple() || kind == ListKind::kList || is_range(); }
   bool is_range() const { return kind == ListKind::kRange; }
@@ -117,27 +125,35 @@ struct KeyLess {
 // Keys and values in order of insertion. Keys must be hashable (value_compare.h).
 class Dict {
  public:
+  // One pair, in its place of insertion.
   struct Entry {
     Value key;
     Value value;
   };
+  // In order of insertion; valid until the dict changes.
   const std::vector<Entry>& entries() const { return entries_; }
   size_t size() const { return entries_.size(); }
 
   // nullptr where there is no such key; valid until the dict changes.
   const Value* find(const Value& key) const;
+  // The same for a text, without making a value of it.
   const Value* find(std::string_view key) const;
+  // Replaces the value of an equal key, which keeps its place; else appends.
   void set(const Value& key, const Value& value);
   // False where there is no such key. Linear in the size.
   bool erase(const Value& key);
+  // Removes everything; the address stays, so that references to the dict see it.
   void clear();
 
  private:
   // Larger dicts have an index; smaller ones are searched one by one.
   static constexpr size_t kIndexedSize = 12;
+  // Of the key in entries_; size() where it is not there.
   size_t position(const Value& key) const;
+  // After a removal, which moves all later entries.
   void rebuild_index();
 
+  // Entries, and their places by key once there are kIndexedSize of them.
   std::vector<Entry> entries_;
   std::map<Value, size_t, KeyLess> index_;
 };

@@ -19,6 +19,7 @@ Result<bool> plain(Interpreter&, const Value& value, const Arguments& arguments)
   return check(value);
 }
 
+// The tests of types: booleans are integers and numbers, as in Python.
 bool is_defined(const Value& value) {
   return !value.is_undefined();
 }
@@ -52,10 +53,12 @@ bool is_string(const Value& value) {
 bool is_mapping(const Value& value) {
   return value.is_dict();
 }
+// Safe texts.
 bool is_escaped(const Value& value) {
   return value.is_safe();
 }
 
+// Texts and dicts too.
 bool is_iterable(const Value& value) {
   return value.is_string() || value.is_list() || value.is_dict() || value.is_undefined();
 }
@@ -89,12 +92,14 @@ Result<bool> cased(Interpreter& interpreter, const Value& value, const Arguments
   return has_any;
 }
 
+// Tests with the names of comparisons: eq, lt, ...
 template <CompareOp op>
 Result<bool> compare(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("a test", {"other"}, 1));
   return apply_compare(interpreter.heap(), op, value, bound.value(0));
 }
 
+// Errors: a division by 0, operands that are no integers.
 Result<bool> divisible_by(Interpreter& interpreter, const Value& value,
                           const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("divisibleby", {"num"}, 1));
@@ -103,6 +108,7 @@ Result<bool> divisible_by(Interpreter& interpreter, const Value& value,
   return is_equal(interpreter.heap(), rest, Value::integer(0));
 }
 
+// odd and even.
 template <int remainder>
 Result<bool> parity(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("a test", {}));
@@ -111,6 +117,7 @@ Result<bool> parity(Interpreter& interpreter, const Value& value, const Argument
   return is_equal(interpreter.heap(), rest, Value::integer(remainder));
 }
 
+// The same object, or equal constants, as Python's `is` on what templates can make.
 Result<bool> same_as(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("sameas", {"other"}, 1));
   const Value other = bound.value(0);
@@ -121,6 +128,7 @@ Result<bool> same_as(Interpreter& interpreter, const Value& value, const Argumen
   return is_equal(interpreter.heap(), value, other);
 }
 
+// Tests that chat templates use: startswith and endswith.
 template <bool at_begin>
 Result<bool> has_affix(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("a test", {"part"}, 1));
@@ -130,6 +138,7 @@ Result<bool> has_affix(Interpreter& interpreter, const Value& value, const Argum
   return text.compare(at_begin ? 0 : text.size() - part.size(), part.size(), part) == 0;
 }
 
+// Whether there is a filter, or a test, of this name.
 Result<bool> names_filter(Interpreter&, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("filter", {}));
   return value.is_string() && find_filter(value.text()) != nullptr;
@@ -140,6 +149,7 @@ Result<bool> names_test(Interpreter&, const Value& value, const Arguments& argum
   return value.is_string() && find_test(value.text()) != nullptr;
 }
 
+// By name, with the operators that Jinja allows as names.
 constexpr NamedTest kTests[] = {
     {"boolean", plain<is_boolean>},
     {"callable", plain<is_callable>},

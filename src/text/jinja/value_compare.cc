@@ -9,8 +9,10 @@
 namespace quern::jinja {
 namespace {
 
+// Keys nested deeper are refused instead of recursed into.
 constexpr int kMaxKeyDepth = 8;
 
+// Lists, dicts and namespaces can change and are no keys.
 bool is_hashable_to(const Value& value, int depth) {
   switch (value.kind()) {
     case Kind::kUndefined:
@@ -31,6 +33,7 @@ bool is_hashable_to(const Value& value, int depth) {
   }
 }
 
+// -1, 0 or 1.
 template <class T>
 int three_way(const T& a, const T& b) {
   return a < b ? -1 : b < a ? 1 : 0;
@@ -45,6 +48,7 @@ int compare_mixed(int64_t a, double b) {
   return order != 0 ? order : three_way(whole, b);
 }
 
+// Integers and floats exactly, without rounding the integer.
 int compare_numbers(const Value& a, const Value& b) {
   if (a.is_integral() && b.is_integral()) return three_way(a.integer(), b.integer());
   if (a.is_integral()) return compare_mixed(a.integer(), b.real());
@@ -62,12 +66,15 @@ int key_rank(const Value& value) {
   return value.is_string() ? 2 : 3;
 }
 
+// NaN equals nothing, itself included.
 bool is_nan(const Value& value) {
   return value.kind() == Kind::kFloat && std::isnan(value.real());
 }
 
+// Comparisons nest as their values do, down to a limit.
 Result<bool> equal_to(Heap& heap, const Value& a, const Value& b, int depth);
 
+// Item by item; kinds differ where Python's types do.
 Result<bool> equal_lists(Heap& heap, const List& a, const List& b, int depth) {
   if (&a == &b) return true;
   if (a.kind != b.kind && !(a.is_tuple() && b.is_tuple())) return false;
@@ -79,6 +86,7 @@ Result<bool> equal_lists(Heap& heap, const List& a, const List& b, int depth) {
   return true;
 }
 
+// The same keys with equal values, in any order.
 Result<bool> equal_dicts(Heap& heap, const Dict& a, const Dict& b, int depth) {
   if (&a == &b) return true;
   if (a.size() != b.size()) return false;
@@ -91,6 +99,7 @@ Result<bool> equal_dicts(Heap& heap, const Dict& a, const Dict& b, int depth) {
   return true;
 }
 
+// Numbers by value across types, texts by their bytes; other types are unequal.
 Result<bool> equal_to(Heap& heap, const Value& a, const Value& b, int depth) {
   if (depth > kMaxValueDepth) {
     return fail::invalid("A value nests over {} levels deep", kMaxValueDepth);
@@ -116,6 +125,7 @@ Result<bool> equal_to(Heap& heap, const Value& a, const Value& b, int depth) {
   }
 }
 
+// Errors: types without an order between them, as Python words them.
 Result<bool> less_than(Heap& heap, const Value& a, const Value& b, int depth) {
   if (depth > kMaxValueDepth) {
     return fail::invalid("A value nests over {} levels deep", kMaxValueDepth);
@@ -157,6 +167,7 @@ Result<bool> list_contains(Heap& heap, List& list, const Value& item) {
   return false;
 }
 
+// For `in`: keys that cannot be hashed are errors.
 Result<bool> has_entry(Heap& heap, const Dict& dict, const Value& key) {
   QUERN_ASSIGN_OR_RETURN(const Value* value, find_entry(heap, dict, key));
   return value != nullptr;
@@ -168,6 +179,7 @@ bool is_hashable(const Value& value) {
   return is_hashable_to(value, 0);
 }
 
+// Only for hashable values.
 int compare_keys(const Value& a, const Value& b) {
   const int rank = key_rank(a);
   if (const int order = three_way(rank, key_rank(b)); order != 0 || rank <= 0) return order;
@@ -189,6 +201,7 @@ Result<bool> is_less(Heap& heap, const Value& a, const Value& b) {
   return less_than(heap, a, b, 0);
 }
 
+// Null where there is no such key. Errors: a key that cannot be one.
 Result<const Value*> find_entry(Heap& heap, const Dict& dict, const Value& key) {
   if (!is_hashable(key)) {
     return fail::invalid("A value of type '{}' cannot be a key of a dict", type_name(key));
@@ -198,6 +211,7 @@ Result<const Value*> find_entry(Heap& heap, const Dict& dict, const Value& key) 
   return dict.find(key);
 }
 
+// `in`: parts of texts, items of sequences, keys of dicts.
 Result<bool> contains(Heap& heap, const Value& container, const Value& item) {
   switch (container.kind()) {
     case Kind::kUndefined:

@@ -15,6 +15,7 @@
 namespace quern::jinja {
 namespace {
 
+// Controls and quotes as Python's repr escapes them.
 void append_escaped(uint32_t code_point, char quote, std::string& out) {
   switch (code_point) {
     case '\n':
@@ -43,6 +44,7 @@ void append_escaped(uint32_t code_point, char quote, std::string& out) {
   }
 }
 
+// In single quotes, or in double ones where the text has only single ones inside.
 void append_quoted(std::string_view text, std::string& out) {
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
@@ -59,10 +61,12 @@ void append_quoted(std::string_view text, std::string& out) {
   out += quote;
 }
 
+// Writes str() and repr() of nested values within the limits.
 class Printer {
  public:
   Printer(Heap& heap, std::string& out) : heap_(heap), out_(out) {}
 
+  // repr(): texts in quotes.
   Result<void> repr(const Value& value, int depth) {
     if (depth > kMaxValueDepth) {
       return fail::invalid("A value nests over {} levels deep", kMaxValueDepth);
@@ -74,6 +78,7 @@ class Printer {
   }
 
  private:
+  // str(): texts as they are.
   Result<void> append(const Value& value, int depth) {
     switch (value.kind()) {
       case Kind::kUndefined:
@@ -113,6 +118,7 @@ class Printer {
     return {};
   }
 
+  // [a, b], (a,), or the label of a range, view or generator.
   Result<void> list(const List& list, int depth) {
     if (list.kind == ListKind::kRange || list.kind == ListKind::kGenerator) {
       out_ += list.label.empty() ? "<generator object>" : list.label;
@@ -131,6 +137,7 @@ class Printer {
     return {};
   }
 
+  // {key: value} in order of insertion.
   Result<void> dict(const Dict& dict, int depth) {
     out_ += '{';
     bool is_first = true;
@@ -151,6 +158,7 @@ class Printer {
 
 }  // namespace
 
+// Python's truth.
 bool is_truthy(const Value& value) {
   switch (value.kind()) {
     case Kind::kUndefined:
@@ -174,6 +182,7 @@ bool is_truthy(const Value& value) {
   return true;
 }
 
+// Appended within the limits of the heap.
 Result<void> append_text(Heap& heap, const Value& value, std::string& out) {
   if (value.is_undefined()) return {};
   if (value.is_string()) {
@@ -195,6 +204,7 @@ Result<std::string> to_text(Heap& heap, const Value& value) {
   return text;
 }
 
+// repr of a float: the shortest digits that read back, with ".0" or an exponent as Python has it.
 std::string float_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number > 0 ? "inf" : "-inf";
@@ -220,6 +230,7 @@ std::string float_text(double number) {
   return out + digits.substr(0, num_whole) + "." + (fraction.empty() ? "0" : fraction);
 }
 
+// & < > " ' as entities.
 std::string escape_html(std::string_view text) {
   return quern::escape_html(text);
 }

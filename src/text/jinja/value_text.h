@@ -18,6 +18,7 @@ bool is_truthy(const Value& value);
 Result<void> append_text(Heap& heap, const Value& value, std::string& out);
 // Appends repr(value): strings in quotes. Errors as above.
 Result<void> append_repr(Heap& heap, const Value& value, std::string& out);
+// str(value), as a text of its own. Errors: kResourceExhausted.
 Result<std::string> to_text(Heap& heap, const Value& value);
 
 // The shortest digits that read back as the number, laid out as Python does: "0.1", "1e+16".
