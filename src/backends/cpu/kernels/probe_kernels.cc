@@ -9,8 +9,14 @@
 namespace quern::cpu {
 namespace {
 
-// Independent chains: enough to hide latencies, few enough to stay in registers.
-constexpr int kChains = kLanes >= 16 ? 16 : 6;
+// Quads of nibbles, so that levels that widen late may do so; runs of them between the sums, so
+// long that the sums cost nothing.
+constexpr int kQuads = 8;
+constexpr int kRuns = 32;
+using Sum = QuadSum<15, 1, kQuads>;
+// Independent chains: enough to hide latencies, few enough to stay in registers, of which a chain
+// takes one or two.
+constexpr int kChains = kLanes < 16 ? 6 : (sizeof(Sum) == kVectorBytes ? 16 : 12);
 constexpr int kFloatChains = kLanes >= 16 ? 12 : 6;
 
 // Keeps the compiler from knowing what p points to.
@@ -20,8 +26,6 @@ QUERN_INLINE void hide(const T*& p) {
 }
 
 int32_t dot_products(int64_t rounds) {
-  // Eight quads of nibbles, so that levels that widen late may do so.
-  using Sum = QuadSum<15, 1, 8>;
   alignas(64) int8_t memory[kChains * 4 + kVectorBytes] = {};
   const int8_t* p = memory;
   VecI32 total{};
@@ -30,10 +34,12 @@ int32_t dot_products(int64_t rounds) {
     hide(p);
     const VecU8 weights = load<VecU8>(p + kChains * 4);
     unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].start(VecI32{}); });
-    unroll<8>([&](auto quad) QUERN_INLINE_LAMBDA {
-      hide(p);
-      unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].add(quad, weights, p + c * 4); });
-    });
+    for (int run = 0; run < kRuns; ++run) {
+      unroll<kQuads>([&](auto quad) QUERN_INLINE_LAMBDA {
+        hide(p);
+        unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].add(quad, weights, p + c * 4); });
+      });
+    }
     unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { total ^= sums[c].total(); });
   }
   return reduce_sum(total);
@@ -73,7 +79,7 @@ ProbeKernels probe_kernels<kThisIsa>() {
   kernels.dot_products = dot_products;
   kernels.multiply_adds = multiply_adds;
   kernels.read = read;
-  kernels.products_per_round = int64_t{kChains} * 8 * 4 * kLanes;
+  kernels.products_per_round = int64_t{kChains} * kRuns * kQuads * 4 * kLanes;
   kernels.multiply_adds_per_round = int64_t{kFloatChains} * kLanes;
   return kernels;
 }
