@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Code points, both ends included.
 struct Range {
   uint32_t first;
   uint32_t last;
@@ -20,6 +21,7 @@ constexpr Range kIdeographs[] = {{0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x2000
                                  {0x2A700, 0x2B73F}, {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF},
                                  {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
 
+// CJK ideographs, each of which is a word of its own; the ranges are those of BERT's tokenizer.
 bool is_ideograph(uint32_t c) {
   for (const Range& range : kIdeographs) {
     if (c >= range.first && c <= range.last) return true;
@@ -35,6 +37,7 @@ bool is_white_space(uint32_t c) {
          category == UTF8PROC_CATEGORY_ZP;
 }
 
+// Controls and the replacement character leave no trace.
 bool is_removed(uint32_t c) {
   if (c == 0 || c == 0xFFFD) return true;
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
@@ -42,6 +45,7 @@ bool is_removed(uint32_t c) {
          category == UTF8PROC_CATEGORY_CO;
 }
 
+// Unicode's punctuation, and all ASCII signs, as BERT counts them.
 bool is_punctuation(uint32_t c) {
   if (c < 0x80) {
     return (c >= 0x21 && c <= 0x2F) || (c >= 0x3A && c <= 0x40) || (c >= 0x5B && c <= 0x60) ||
@@ -64,6 +68,7 @@ void push_without_accents(uint32_t c, std::vector<uint32_t>& out) {
   }
 }
 
+// Simple lower case of each letter, which may become several.
 void lower(std::vector<uint32_t>& letters) {
   for (size_t i = 0; i < letters.size(); ++i) {
     if (letters[i] == 0x130) {  // İ is the one letter that becomes two
@@ -76,12 +81,15 @@ void lower(std::vector<uint32_t>& letters) {
   }
 }
 
+// Collects letters into words. One thread only.
 class Words {
  public:
+  // Nothing is added for an empty word.
   void end_word() {
     if (!word_.empty()) words_.push_back(std::move(word_));
     word_.clear();
   }
+  // A letter of the current word.
   void push(uint32_t c) {
     if (is_punctuation(c) || is_ideograph(c)) {
       end_word();
@@ -91,6 +99,7 @@ class Words {
       append_utf8(c, word_);
     }
   }
+  // The words, once, after the last letter.
   std::vector<std::string> take() {
     end_word();
     return std::move(words_);
@@ -103,6 +112,7 @@ class Words {
 
 }  // namespace
 
+// Cleans, lowers, strips accents, and splits at spaces, signs and ideographs (Devlin et al. 2018).
 std::vector<std::string> bert_words(std::string_view text, const BertNormalization& options) {
   Words words;
   std::vector<uint32_t> letters;  // of one code point

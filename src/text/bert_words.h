@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// What is done to letters before they are split; both are on for uncased models.
 struct BertNormalization {
   bool lowercase = true;
   bool strip_accents = true;

@@ -12,12 +12,15 @@
 namespace quern {
 namespace {
 
+// Merges beyond this do not fit the 32 bits of a priority with room for hashing.
 constexpr size_t kMaxMerges = size_t{1} << 28;
 
 // Gives ids to texts: tokens keep theirs, others get the next.
 class Interner {
  public:
+  // Gives a number to each text: a token's id, or one behind all tokens.
   explicit Interner(const TokenTable& table) : table_(table), next_(table.size()) {}
+  // The same text has the same number each time.
   int32_t symbol(std::string_view text) {
     int32_t id = table_.find(text);
     if (id < 0) id = others_.find(text);
@@ -43,6 +46,8 @@ class Interner {
 
 }  // namespace
 
+// Merges are "left right" by falling priority. Errors: kInvalidArgument with the place of the first
+// that is no pair.
 Result<BpeSymbols> BpeSymbols::make(const TokenTable& table, std::span<const std::string> merges) {
   if (merges.size() > kMaxMerges) {
     return fail::invalid("The vocabulary has {} merges; the limit is {}.", merges.size(),

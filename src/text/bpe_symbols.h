@@ -21,9 +21,13 @@ class BpeSymbols {
   // Errors: kInvalidArgument for a merge without two sides.
   static Result<BpeSymbols> make(const TokenTable& table, std::span<const std::string> merges);
 
+  // Null where the two do not merge.
   const Merge* find_merge(int32_t left, int32_t right) const { return merges_.find(left, right); }
+  // What a byte is before any merge.
   int32_t symbol_of_byte(uint8_t byte) const { return bytes_[byte]; }
+  // Whether the symbol stands in the vocabulary; others exist only on the way to larger ones.
   bool is_token(int32_t symbol) const { return symbol < num_tokens_; }
+  // Byte-level vocabularies have all 256; broken ones may not.
   bool has_token_of_byte(uint8_t byte) const { return is_token(bytes_[byte]); }
   // Many vocabularies lack those that never stand in UTF-8 (C0, C1, F5 to FF) or are rare.
   bool lacks_bytes() const {
@@ -32,8 +36,10 @@ class BpeSymbols {
 
  private:
   BpeSymbols() = default;
+  // Of symbols, by pair.
   MergeTable merges_;
   std::array<int32_t, 256> bytes_{};
+  // Symbols below are tokens.
   int32_t num_tokens_ = 0;
 };
 

@@ -15,8 +15,12 @@
 namespace quern {
 namespace {
 
+// Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): words by a pre-tokenizer, then merges
+// by
+// priority over their bytes. Immutable.
 class BpeTokenizer final : public Tokenizer {
  public:
+  // The parts were checked by make_bpe_tokenizer().
   BpeTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame,
                BpeSymbols symbols, PreTokenizer pre_tokenizer, bool ignores_merges)
       : Tokenizer(std::move(table), vocabulary, frame),
@@ -41,13 +45,19 @@ class BpeTokenizer final : public Tokenizer {
  private:
   Result<void> encode_parts(std::span<const TextPart> parts,
                             std::vector<int32_t>& ids) const override;
+  // Appends the tokens of one word. Errors: a byte that the vocabulary has no token for.
   Result<void> encode_word(std::string_view word, MergeScratch& scratch,
                            std::vector<int32_t>& ids) const;
+  // Whether some byte of the text has no token.
   bool lacks_token(std::string_view text) const;
+  // The text in a form that has tokens: the replacement character for what has none.
   std::string with_replacements(std::string_view text) const;
+  // One symbol, or its bytes where it is no token.
   Result<void> push_symbol(const Symbol& symbol, std::string_view word,
                            std::vector<int32_t>& ids) const;
+  // Text of each token as bytes.
   void fill_bytes();
+  // Words that are tokens as a whole need no merges.
   void index_words();
 
   BpeSymbols symbols_;
@@ -69,6 +79,7 @@ void BpeTokenizer::fill_bytes() {
   }
 }
 
+// A word that is a token is found in one look-up; merges would give the same token.
 void BpeTokenizer::index_words() {
   words_ = TextIndex(static_cast<size_t>(table().size()));
   for (int32_t id = 0; id < table().size(); ++id) {
@@ -77,6 +88,7 @@ void BpeTokenizer::index_words() {
   }
 }
 
+// Ordinary text goes through the pre-tokenizer; special tokens stand for themselves.
 Result<void> BpeTokenizer::encode_parts(std::span<const TextPart> parts,
                                         std::vector<int32_t>& ids) const {
   PreTokenizerSession session(pre_tokenizer_);
@@ -114,12 +126,14 @@ std::string BpeTokenizer::with_replacements(std::string_view text) const {
   return out;
 }
 
+// Text that no vocabulary can hold is rare: the check is a walk over bytes.
 bool BpeTokenizer::lacks_token(std::string_view text) const {
   return std::any_of(text.begin(), text.end(), [this](char c) {
     return !symbols_.has_token_of_byte(static_cast<uint8_t>(c));
   });
 }
 
+// Whole-word tokens first, then the merge loop.
 Result<void> BpeTokenizer::encode_word(std::string_view word, MergeScratch& scratch,
                                        std::vector<int32_t>& ids) const {
   if (words_.size() > 0) {
@@ -140,6 +154,7 @@ Result<void> BpeTokenizer::encode_word(std::string_view word, MergeScratch& scra
   return {};
 }
 
+// Symbols that merges made but the vocabulary lacks fall apart into bytes.
 Result<void> BpeTokenizer::push_symbol(const Symbol& symbol, std::string_view word,
                                        std::vector<int32_t>& ids) const {
   if (symbols_.is_token(symbol.id)) {
@@ -162,6 +177,7 @@ Result<void> BpeTokenizer::push_symbol(const Symbol& symbol, std::string_view wo
 
 }  // namespace
 
+// Errors: kInvalidArgument for merges, kinds or special ids that do not fit.
 Result<std::unique_ptr<Tokenizer>> make_bpe_tokenizer(Vocabulary vocabulary) {
   if (names_text_merges(vocabulary.pre_tokenizer)) {
     return make_sentencepiece_tokenizer(std::move(vocabulary));

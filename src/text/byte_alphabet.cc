@@ -8,13 +8,16 @@
 namespace quern {
 namespace {
 
+// The first code point for bytes that are no printable letters of Latin-1, in order of the bytes.
 constexpr uint32_t kFirstExtra = 0x100;
 constexpr uint32_t kNumExtra = 68;
 
+// Printable in Latin-1: such bytes are their own letters.
 constexpr bool is_printable(uint32_t b) {
   return (b >= 0x21 && b <= 0x7E) || (b >= 0xA1 && b <= 0xAC) || (b >= 0xAE && b <= 0xFF);
 }
 
+// The bytes in order that the extra letters stand for.
 constexpr std::array<uint8_t, kNumExtra> make_extras() {
   std::array<uint8_t, kNumExtra> extras{};
   size_t count = 0;
@@ -25,6 +28,7 @@ constexpr std::array<uint8_t, kNumExtra> make_extras() {
 }
 constexpr std::array<uint8_t, kNumExtra> kExtras = make_extras();
 
+// The letter of each byte.
 constexpr std::array<uint32_t, 256> make_letters() {
   std::array<uint32_t, 256> letters{};
   for (uint32_t b = 0; b < 256; ++b) letters[b] = b;
@@ -35,10 +39,12 @@ constexpr std::array<uint32_t, 256> kLetters = make_letters();
 
 }  // namespace
 
+// A table look-up.
 uint32_t byte_to_letter(uint8_t byte) {
   return kLetters[byte];
 }
 
+// Nothing for code points that are no letters of the alphabet.
 std::optional<uint8_t> letter_to_byte(uint32_t code_point) {
   if (code_point < 256) {
     if (!is_printable(code_point)) return std::nullopt;
@@ -48,6 +54,7 @@ std::optional<uint8_t> letter_to_byte(uint32_t code_point) {
   return kExtras[code_point - kFirstExtra];
 }
 
+// Nothing if any letter is not of the alphabet, or the text is no UTF-8.
 std::optional<std::string> letters_to_bytes(std::string_view letters) {
   std::string bytes;
   bytes.reserve(letters.size());

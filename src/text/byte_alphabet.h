@@ -9,7 +9,9 @@
 
 namespace quern {
 
+// GPT-2's alphabet: every byte is a printable letter, so that merges can be written as text.
 uint32_t byte_to_letter(uint8_t byte);
+// The inverse.
 std::optional<uint8_t> letter_to_byte(uint32_t code_point);
 
 // "Ġthe" becomes " the". Nothing when some code point is no letter of the alphabet.

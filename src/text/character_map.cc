@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// Little-endian, from the first four bytes.
 uint32_t read_u32(std::string_view bytes) {
   uint32_t value = 0;
   for (size_t i = 0; i < 4; ++i) {
@@ -22,6 +23,7 @@ uint32_t read_u32(std::string_view bytes) {
 size_t offset_of(uint32_t unit) {
   return size_t{unit >> 10} << ((unit & (1U << 9)) >> 6);
 }
+// Bits of a unit of the double-array trie (Aoe 1989) as SentencePiece stores it.
 bool has_leaf(uint32_t unit) {
   return (unit >> 8 & 1) != 0;
 }
@@ -29,10 +31,12 @@ bool has_leaf(uint32_t unit) {
 uint32_t label_of(uint32_t unit) {
   return unit & (1U << 31 | 0xFF);
 }
+// Of a leaf: the offset of its replacement.
 uint32_t value_of(uint32_t unit) {
   return unit & ~(1U << 31);
 }
 
+// Every replacement must end with a zero byte inside of the table.
 Result<void> check_texts(std::string_view texts) {
   if (!texts.empty() && texts.back() != '\0') {
     return fail::invalid("The last text of the character map has no end.");
@@ -50,6 +54,9 @@ Result<void> check_texts(std::string_view texts) {
 
 }  // namespace
 
+// Untrusted bytes: each offset is checked when it is followed. Errors: kInvalidArgument for sizes
+// and
+// texts that do not fit.
 Result<CharacterMap> CharacterMap::make(std::string bytes) {
   CharacterMap map;
   if (bytes.empty()) return map;
@@ -74,6 +81,7 @@ uint32_t CharacterMap::unit(size_t index) const {
   return read_u32(std::string_view(bytes_).substr(4 + 4 * index, 4));
 }
 
+// The longest key that begins the text.
 CharacterMap::Match CharacterMap::match(std::string_view text) const {
   Match best;
   if (num_units_ == 0) return best;

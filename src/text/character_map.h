@@ -25,8 +25,10 @@ class CharacterMap {
   // last text without its end, or a text that is too long.
   static Result<CharacterMap> make(std::string bytes);
 
+  // What match() found: how much of the text it covers, and what takes its place.
   struct Match {
     size_t size = 0;  // bytes of the stretch; 0: no rule applies
+    // A view into the map's own bytes.
     std::string_view replacement;
   };
   // The longest stretch with a rule that the text begins with.
@@ -36,6 +38,7 @@ class CharacterMap {
   // A unit of the double array of Darts-clone.
   uint32_t unit(size_t index) const;
 
+  // The table as the file has it: size of the trie, its units, the replacements.
   std::string bytes_;
   size_t num_units_ = 0;
   size_t texts_begin_ = 0;  // of the replacements, in bytes_

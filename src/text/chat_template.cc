@@ -12,16 +12,19 @@
 
 namespace quern {
 
+// The tree and the source that it points into.
 struct ChatTemplate::Parsed {
   std::string source;  // normalised; for the places of errors
   jinja::Block block;
 };
 
+// Private: parse() alone makes templates.
 ChatTemplate::ChatTemplate(std::unique_ptr<const Parsed> parsed) : parsed_(std::move(parsed)) {}
 ChatTemplate::ChatTemplate(ChatTemplate&&) noexcept = default;
 ChatTemplate& ChatTemplate::operator=(ChatTemplate&&) noexcept = default;
 ChatTemplate::~ChatTemplate() = default;
 
+// Errors: kInvalidArgument with line and column.
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source) {
   if (source.size() > kMaxSourceBytes) {
     return fail::exhausted("The chat template has {} bytes; the limit is {}.", source.size(),
@@ -47,6 +50,7 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source) {
 
 namespace {
 
+// A JSON value as a variable. Errors: nested too deeply.
 Result<void> set_json(jinja::Heap& heap, jinja::Scope& scope, std::string_view name,
                       const nlohmann::ordered_json& json) {
   auto value = jinja::from_json(heap, json);
@@ -58,6 +62,7 @@ Result<void> set_json(jinja::Heap& heap, jinja::Scope& scope, std::string_view n
   return {};
 }
 
+// The variables that chat templates may use; absent ones are undefined, as with other engines.
 Result<void> set_inputs(jinja::Heap& heap, jinja::Scope& scope, const ChatInputs& inputs) {
   QUERN_TRY(set_json(heap, scope, "messages", inputs.messages));
   if (inputs.tools) QUERN_TRY(set_json(heap, scope, "tools", *inputs.tools));
@@ -73,6 +78,7 @@ Result<void> set_inputs(jinja::Heap& heap, jinja::Scope& scope, const ChatInputs
 
 }  // namespace
 
+// Each rendering has a heap of its own: nothing of one is seen by the next.
 Result<std::string> ChatTemplate::render(const ChatInputs& inputs) const {
   jinja::Heap heap(inputs.limits);
   jinja::Interpreter interpreter(heap, inputs.time);
@@ -88,6 +94,7 @@ Result<std::string> ChatTemplate::render(const ChatInputs& inputs) const {
   return text;
 }
 
+// The time zone of the machine, since templates write dates for people.
 jinja::CivilTime local_civil_time() {
   const std::time_t now = std::time(nullptr);
   std::tm local = {};
@@ -96,6 +103,7 @@ jinja::CivilTime local_civil_time() {
           local.tm_hour,        local.tm_min,     local.tm_sec};
 }
 
+// Parse and render at once, with the tokenizer's begin and end tokens.
 Result<std::string> render_chat_template(std::string_view source, const Tokenizer& tokenizer,
                                          std::span<const ChatMessage> messages,
                                          bool adds_generation_prompt) {

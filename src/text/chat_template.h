@@ -17,24 +17,31 @@
 
 namespace quern {
 
+// One turn of a conversation with plain text.
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant", ...
+  // UTF-8; templates may change it.
   std::string content;
 };
 
 // The variables of a template. JSON objects keep the order of their keys.
 struct ChatInputs {
+  // Objects with role and content, and whatever else the template knows: tool calls, images.
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   // Absent: undefined. null, the default: none, as transformers passes what was not given.
   std::optional<nlohmann::ordered_json> tools = nlohmann::ordered_json();
+  // Of retrieval; null where there are none.
   std::optional<nlohmann::ordered_json> documents = nlohmann::ordered_json();
+  // Whether the text ends with the begin of an answer.
   bool add_generation_prompt = true;
+  // Texts of the tokens; empty where the model has none.
   std::string bos_token;
   std::string eos_token;
   // Further variables by name ("enable_thinking", "date_string"); they go before those above.
   nlohmann::ordered_json extra = nlohmann::ordered_json::object();
   // What strftime_now() shows; absent: the function is undefined.
   std::optional<jinja::CivilTime> time;
+  // What one rendering may use.
   jinja::Limits limits;
 };
 
@@ -52,12 +59,14 @@ class ChatTemplate {
   // uses a value in a way that the value does not have), kResourceExhausted (past the limits).
   Result<std::string> render(const ChatInputs& inputs) const;
 
+  // Moves only: the tree has one owner.
   ChatTemplate(ChatTemplate&&) noexcept;
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
  private:
   struct Parsed;
+  // Made by parse().
   explicit ChatTemplate(std::unique_ptr<const Parsed> parsed);
   std::unique_ptr<const Parsed> parsed_;
 };

@@ -16,19 +16,25 @@ struct Symbol {
   int32_t id;      // of the vocabulary or of a merge; -1 when unknown
   uint32_t begin;  // byte offset in the text
   uint32_t size;   // bytes
+  // Indices of the neighbours that are left; none at an end.
   int32_t previous;
   int32_t next;  // -1 at the ends
 };
 
 // Buffers of one encoding, reused from word to word. One thread only.
 struct MergeScratch {
+  // A pair that may merge, as it was when it was found; it is stale once one of its symbols
+  // changed.
   struct Candidate {
     uint64_t key;   // priority, then the index of the left symbol
     uint32_t size;  // bytes of both symbols when the candidate was found
+    // What the two become.
     int32_t merged;
     bool operator<(const Candidate& other) const { return key > other.key; }  // the least on top
   };
+  // Of one word, kept between calls so that encoding allocates nothing.
   std::vector<Symbol> symbols;
+  // Candidates with the best in front: lowest priority number, then leftmost.
   std::vector<Candidate> heap;
 
   // Appends a symbol behind the last one.

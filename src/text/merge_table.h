@@ -9,13 +9,16 @@ namespace quern {
 
 // `priority`: the lower, the earlier. `merged`: the id of the joined symbol.
 struct Merge {
+  // Lower merges first.
   uint32_t priority;
+  // The symbol that the pair becomes.
   int32_t merged;
 };
 
 // Hash table from (left, right) to Merge. Thread-safe for find().
 class MergeTable {
  public:
+  // Room for `num_merges`; more can be inserted.
   explicit MergeTable(size_t num_merges = 0);
   // Ids are non-negative. The first of equal pairs stays. At most `num_merges` of the constructor.
   void insert(int32_t left, int32_t right, Merge merge);
@@ -29,20 +32,25 @@ class MergeTable {
   }
 
  private:
+  // The key of (-1, -1), which is no pair.
   static constexpr uint64_t kEmpty = ~uint64_t{0};
+  // Open addressing with linear probing.
   struct Slot {
     uint64_t key = kEmpty;
     Merge merge{0, -1};
   };
+  // Both symbols in one number.
   static uint64_t key_of(int32_t left, int32_t right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
   }
+  // Spreads the bits; the keys come from files, so that collisions cost time and nothing else.
   static uint64_t hash(uint64_t key) {
     key *= 0x9e3779b97f4a7c15ULL;
     return key ^ (key >> 32);
   }
 
   std::vector<Slot> slots_;  // a power of two, at most half full
+  // Slots minus one.
   size_t mask_;
 };
 

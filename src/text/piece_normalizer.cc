@@ -12,6 +12,7 @@ void PieceNormalizer::begin() {
   has_begun_ = true;
 }
 
+// Longest match first; bytes that are no UTF-8 become the replacement character.
 void PieceNormalizer::add_text(std::string_view text) {
   while (!text.empty()) {
     const CharacterMap::Match rule = map_.match(text);
@@ -28,6 +29,7 @@ void PieceNormalizer::add_text(std::string_view text) {
   }
 }
 
+// Spaces become the mark of SentencePiece; runs of them one, where extra ones are removed.
 void PieceNormalizer::add_piece(std::string_view piece) {
   if (piece.empty()) begin();  // a character that a rule deletes is no space
   while (follows_space_ && piece.starts_with(' ')) piece.remove_prefix(1);
@@ -37,6 +39,7 @@ void PieceNormalizer::add_piece(std::string_view piece) {
   follows_space_ = spaces_.remove_extra && piece.ends_with(' ');
 }
 
+// User-defined tokens are not normalised. Gives how far the text reaches.
 size_t PieceNormalizer::add_verbatim(std::string_view text) {
   begin();
   const size_t at = out_.size();
@@ -46,6 +49,7 @@ size_t PieceNormalizer::add_verbatim(std::string_view text) {
   return at;
 }
 
+// A space at the end is dropped where extra ones are.
 void PieceNormalizer::finish() {
   while (spaces_.remove_extra && out_.size() - verbatim_end_ >= kSpaceMark.size() &&
          out_.ends_with(kSpaceMark)) {

@@ -4,6 +4,7 @@
 
 namespace quern {
 
+// "<0x41>" is the byte 0x41; nothing for other texts.
 std::optional<uint8_t> parse_byte_token(std::string_view text) {
   if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
   uint8_t byte = 0;
@@ -12,6 +13,7 @@ std::optional<uint8_t> parse_byte_token(std::string_view text) {
   return byte;
 }
 
+// Every place, from the left.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
   for (size_t begin = 0;;) {
@@ -23,6 +25,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
   }
 }
 
+// Appends what each piece stands for, and tells which token stands for each byte.
 ByteIds append_piece_bytes(const TokenTable& table, TokenBytes& bytes) {
   size_t size = 0;
   for (int32_t id = 0; id < table.size(); ++id) size += table.text(id).size();

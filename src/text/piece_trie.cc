@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Sorted first, so that children lie beside each other.
 PieceTrie::PieceTrie(std::vector<Piece> pieces) {
   roots_.fill(kNone);
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
@@ -49,6 +50,7 @@ PieceTrie::PieceTrie(std::vector<Piece> pieces) {
   }
 }
 
+// Linear: most nodes have few children.
 uint32_t PieceTrie::child(const Node& node, uint8_t byte) const {
   const auto first = nodes_.begin() + node.first_child;
   const auto last = first + node.num_children;

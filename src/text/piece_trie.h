@@ -11,10 +11,12 @@ namespace quern {
 // Immutable and thread-safe; keeps no texts.
 class PieceTrie {
  public:
+  // A text and what it stands for; where it stands twice, the first counts.
   struct Piece {
     std::string_view text;  // not empty
     int32_t id;             // not negative
   };
+  // Of no pieces.
   PieceTrie() : PieceTrie(std::vector<Piece>()) {}
   // Of pieces with the same text, the lowest id counts.
   explicit PieceTrie(std::vector<Piece> pieces);
@@ -31,15 +33,19 @@ class PieceTrie {
   }
 
  private:
+  // No child.
   static constexpr uint32_t kNone = ~uint32_t{0};
+  // Children lie beside each other, sorted by byte.
   struct Node {
     uint32_t first_child = 0;  // children stand together, by rising byte
     uint16_t num_children = 0;
     uint8_t byte = 0;
     int32_t id = -1;  // of the piece that ends here
   };
+  // Index of the child, or kNone.
   uint32_t child(const Node& node, uint8_t byte) const;
 
+  // The root first.
   std::vector<Node> nodes_;
   std::array<uint32_t, 256> roots_;  // nodes of the first byte
 };

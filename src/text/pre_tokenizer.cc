@@ -21,6 +21,7 @@ void for_each_triple(std::string_view digits, const Use& use) {
 
 }  // namespace
 
+// Errors: of the regular expressions, with their pattern; those of the table all compile.
 Result<PreTokenizer> PreTokenizer::make(const PreTokenizerSpec& spec) {
   PreTokenizer pre_tokenizer;
   for (const SplitRule& rule : spec.rules) {
@@ -30,12 +31,14 @@ Result<PreTokenizer> PreTokenizer::make(const PreTokenizerSpec& spec) {
   return pre_tokenizer;
 }
 
+// Match buffers of its own: sessions of one pre-tokenizer may run in different threads.
 PreTokenizerSession::PreTokenizerSession(const PreTokenizer& pre_tokenizer) {
   for (const PreTokenizer::Rule& rule : pre_tokenizer.rules_) {
     rules_.push_back({RegexMatcher(rule.regex), rule.kind});
   }
 }
 
+// Each rule splits the pieces that the one before gave.
 Result<const std::vector<std::string_view>*> PreTokenizerSession::split(std::string_view text) {
   words_.clear();
   if (!text.empty()) words_.push_back(text);
@@ -47,6 +50,7 @@ Result<const std::vector<std::string_view>*> PreTokenizerSession::split(std::str
   return &words_;
 }
 
+// What the rule does not match is a piece too, or is not, as its kind says.
 Result<void> PreTokenizerSession::split_piece(Rule& rule, std::string_view piece) {
   size_t begin = 0;  // of what is not yet in a word
   const auto cut = [&](size_t at) {

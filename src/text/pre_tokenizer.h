@@ -18,16 +18,19 @@ class PreTokenizer {
 
  private:
   friend class PreTokenizerSession;
+  // A compiled SplitRule.
   struct Rule {
     Regex regex;
     SplitKind kind;
   };
+  // In the order in which they split.
   std::vector<Rule> rules_;
 };
 
 // The buffers of one thread.
 class PreTokenizerSession {
  public:
+  // Borrows the programs, which it shares.
   explicit PreTokenizerSession(const PreTokenizer& pre_tokenizer);
 
   // Words in order; together they are the text. `text` must be valid UTF-8. The result is valid
@@ -36,13 +39,17 @@ class PreTokenizerSession {
   Result<const std::vector<std::string_view>*> split(std::string_view text);
 
  private:
+  // A Rule with its buffers.
   struct Rule {
     RegexMatcher matcher;
     SplitKind kind;
   };
+  // Appends the pieces that one rule makes of a piece.
   Result<void> split_piece(Rule& rule, std::string_view piece);
 
+  // Of one session.
   std::vector<Rule> rules_;
+  // The result, and the pieces of the next rule; kept between calls.
   std::vector<std::string_view> words_;
   std::vector<std::string_view> next_;
 };

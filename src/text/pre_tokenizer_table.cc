@@ -17,12 +17,15 @@ template <size_t N>
 struct Part {
   std::array<char, N> chars{};
   constexpr Part() = default;
+  // A pattern known to the compiler, so that long patterns are put together from named parts.
   constexpr Part(const char (&literal)[N + 1]) { std::copy_n(literal, N, chars.begin()); }
   constexpr operator std::string_view() const { return {chars.data(), N}; }
 };
+// The length is part of the type.
 template <size_t N>
 Part(const char (&)[N]) -> Part<N - 1>;
 
+// Concatenation.
 template <size_t N, size_t M>
 constexpr Part<N + M> operator+(const Part<N>& a, const Part<M>& b) {
   Part<N + M> joined;
@@ -41,9 +44,13 @@ constexpr Part kGpt2Words(R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+)"
 
 // Parts of the family that began with cl100k.
 constexpr Part kContraction(R"((?i:'s|'t|'re|'ve|'m|'ll|'d))");
+// A word with the sign or space before it.
 constexpr Part kWord(R"([^\r\n\p{L}\p{N}]?\p{L}+)");
+// Signs with the space before and the line breaks behind them.
 constexpr Part kSigns(R"( ?[^\s\p{L}\p{N}]+[\r\n]*)");
+// Line breaks, spaces before a word, other spaces.
 constexpr Part kSpaces(R"(\s*[\r\n]+|\s+(?!\S)|\s+)");
+// Whole patterns, by the model that brought them.
 constexpr auto kLlama3Words =
     kContraction + "|" + kWord + R"(|\p{N}{1,3}|)" + kSigns + "|" + kSpaces;
 constexpr auto kQwen2Words = kContraction + "|" + kWord + R"(|\p{N}|)" + kSigns + "|" + kSpaces;
@@ -68,8 +75,10 @@ constexpr Part kBailingMoeWords(R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L
 
 // Parts of the family that began with o200k: a word is capitals, then small letters.
 constexpr Part kBefore(R"([^\r\n\p{L}\p{N}]?)");
+// Letters by case, for the families that split words where the case changes.
 constexpr Part kUpper(R"([\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])");
 constexpr Part kLower(R"([\p{Ll}\p{Lm}\p{Lo}\p{M}])");
+// As kSigns, with slashes, for paths and addresses.
 constexpr Part kSignsOrSlashes(R"( ?[^\s\p{L}\p{N}]+[\r\n/]*)");
 constexpr auto kCasedWord = kBefore + kUpper + "*" + kLower + "+" + kContraction + "?|" + kBefore +
                             kUpper + "+" + kLower + "*" + kContraction + "?";
@@ -80,6 +89,7 @@ constexpr auto kTekkenWords = kBefore + kUpper + "*" + kLower + "+|" + kBefore +
 // Kimi K2 takes Han out of o200k's classes; [...&&[^\p{Han}]] is written as what it leaves out.
 // PCRE2's \p{Han} would have the script extensions, too.
 constexpr Part kUpperNotHan(R"([^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])");
+// Letters of any case that are not Chinese.
 constexpr Part kLowerNotHan(R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])");
 constexpr auto kKimiK2Words = Part(R"(\p{sc:Han}+|)") + kBefore + kUpperNotHan + "*" +
                               kLowerNotHan + "+" + kContraction + "?|" + kBefore + kUpperNotHan +
@@ -94,6 +104,7 @@ constexpr auto kDeepseek3Words =
 constexpr Part kBloomWords(
     R"( ?[^(\s|.,!?\x{2026}\x{3002}\x{FF0C}\x{3001}\x{964}\x{6D4}\x{60C})]+)");
 
+// Rules by name. Several rules split one after another.
 constexpr SplitRule kGpt2[] = {{kGpt2Words}};
 constexpr SplitRule kDigitsThenGpt2[] = {{R"(\p{N})"}, {kGpt2Words}};
 constexpr SplitRule kLlama3[] = {{kLlama3Words}};
@@ -115,6 +126,7 @@ constexpr SplitRule kLaguna[] = {{R"([^\n]+|[\n]+)"}, {kQwen2Words}};
 constexpr SplitRule kDefault[] = {
     {R"([\p{P}$+<=>^~|]+)"}, {kGpt2Words}, {R"(\p{N}+)"}, {R"([0-9][0-9][0-9])"}};
 
+// Signs first, then words, then digits by three.
 constexpr SplitRule kFalcon[] = {{R"([\p{P}$+<=>^~|`]+)"}, {kGpt2Words}, {R"([0-9][0-9][0-9])"}};
 
 // The published digit rule, \d{1,3}(?=(?:\d{3})*\b), reads on to the end of a number for each
@@ -125,6 +137,7 @@ constexpr SplitRule kTinyAya[] = {{R"(\d++(?![\p{L}\p{M}\p{N}\p{Pc}]))", kDigitT
 // The second rule is published as the empty match (?=(\d{3})+(?!\d)).
 constexpr SplitRule kSuperBpe[] = {{R"(\p{N}+)"}, {R"(\d+)", kTripleCuts}};
 
+// Digits by three, Chinese and Japanese runs, then words.
 constexpr SplitRule kDeepseek3[] = {{R"(\p{N}{1,3})"},
                                     {R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)"},
                                     {kDeepseek3Words}};
@@ -137,6 +150,7 @@ constexpr SplitRule kAfmoe[] = {
      R"(\x{1000}-\x{109F}\x{AA60}-\x{AA7F}\x{A9E0}-\x{A9FF}\x{AC00}-\x{D7AF}\x{1100}-\x{11FF}]+)"},
     {kDeepseek3Words}};
 
+// Rules that end words at special sequences, as their tokenizers do.
 constexpr SplitRule kYoutu[] = {
     {R"([\x{AC00}-\x{D7A3}\x{3131}-\x{318E}]+)"
      R"(|[\x{FF01}\x{2026}\x{201C}\x{201D}\x{2018}\x{2019}\x{2014}\x{FF1A}\x{FF1B}\x{FF0C})"
@@ -173,6 +187,7 @@ constexpr Part kCasedLetters(
     R"(\x{FF21}-\x{FF3A}\x{FF41}-\x{FF5A}\x{10400}-\x{1044F}\x{104B0}-\x{104D3})"
     R"(\x{104D8}-\x{104FB}\x{10C80}-\x{10CB2}\x{10CC0}-\x{10CF2}\x{118A0}-\x{118DF})"
     R"(\x{1E900}-\x{1E943})");
+// Letters with case, in the notation of a class.
 constexpr auto kDeepseekLlmWord = Part(R"(\s?[)") + kCasedLetters + "]+";
 
 // A plain \s+$ would look through a run of spaces from each of its characters: hence (?<!\s).
@@ -273,6 +288,7 @@ constexpr PreTokenizerSpec kPreTokenizers[] = {
 
 }  // namespace
 
+// Null for a name that is not known.
 const PreTokenizerSpec* find_pre_tokenizer(std::string_view name) {
   if (name.empty()) name = "default";
   const auto* end = std::end(kPreTokenizers);
@@ -281,10 +297,12 @@ const PreTokenizerSpec* find_pre_tokenizer(std::string_view name) {
   return found == end ? nullptr : found;
 }
 
+// All of them, in the order of the table.
 std::span<const PreTokenizerSpec> pre_tokenizers() {
   return kPreTokenizers;
 }
 
+// For errors: which names there are.
 std::string pre_tokenizer_names() {
   std::vector<std::string_view> names;
   for (const PreTokenizerSpec& spec : kPreTokenizers) names.push_back(spec.name);

@@ -12,17 +12,21 @@
 namespace quern {
 namespace {
 
+// Of what the C library gave.
 struct Free {
   void operator()(pcre2_code* p) const { pcre2_code_free(p); }
   void operator()(pcre2_match_context* p) const { pcre2_match_context_free(p); }
   void operator()(pcre2_match_data* p) const { pcre2_match_data_free(p); }
   void operator()(pcre2_jit_stack* p) const { pcre2_jit_stack_free(p); }
 };
+// Owns one of them.
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
+// Texts were checked to be UTF-8, and an empty match would never end a split.
 constexpr uint32_t kMatchOptions = PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY;
 
+// The library's sentence on an error code.
 std::string text_of_error(int code) {
   PCRE2_UCHAR text[256];
   if (pcre2_get_error_message(code, text, sizeof text) < 0) return "unknown error";
@@ -51,6 +55,7 @@ std::string with_exact_white_space(std::string_view pattern) {
 
 }  // namespace
 
+// Compiled code with its limits; immutable once made.
 struct Regex::Program {
   std::string pattern;
   Limits limits;
@@ -59,6 +64,7 @@ struct Regex::Program {
   bool has_jit = false;
 };
 
+// Compiles to machine code where the host allows it; else the interpreter runs it.
 Result<Regex> Regex::compile(std::string_view pattern, const Limits& limits) {
   auto program = std::make_shared<Program>();
   program->pattern = pattern;
@@ -81,6 +87,7 @@ Result<Regex> Regex::compile(std::string_view pattern, const Limits& limits) {
   return Regex(std::move(program));
 }
 
+// What one thread needs to match.
 struct RegexMatcher::Buffers {
   Owned<pcre2_match_data> data;
   // Only after a search that was too deep for the machine stack.
@@ -88,6 +95,7 @@ struct RegexMatcher::Buffers {
   Owned<pcre2_match_context> context;
 };
 
+// Made once; matching allocates nothing.
 RegexMatcher::RegexMatcher(const Regex& regex)
     : program_(regex.program_), buffers_(std::make_unique<Buffers>()) {
   buffers_->data.reset(pcre2_match_data_create_from_pattern(program_->code.get(), nullptr));
@@ -95,6 +103,7 @@ RegexMatcher::RegexMatcher(const Regex& regex)
 RegexMatcher::~RegexMatcher() = default;
 RegexMatcher::RegexMatcher(RegexMatcher&&) noexcept = default;
 
+// From a byte offset that begins a character. Errors: a limit that the pattern passed on this text.
 Result<RegexMatcher::Match> RegexMatcher::find(std::string_view subject, size_t from) {
   if (!buffers_->data) return fail::exhausted("No memory to search '{}'.", program_->pattern);
   const auto* text = reinterpret_cast<PCRE2_SPTR>(subject.data());
@@ -112,6 +121,7 @@ Result<RegexMatcher::Match> RegexMatcher::find(std::string_view subject, size_t 
   return Match{offsets[0], offsets[1], true};
 }
 
+// Machine code begins with a small stack; hard texts need more.
 Result<RegexMatcher::Match> RegexMatcher::find_with_large_stack(std::string_view subject,
                                                                 size_t from) {
   constexpr size_t kStartBytes = 64 << 10;
@@ -126,6 +136,7 @@ Result<RegexMatcher::Match> RegexMatcher::find_with_large_stack(std::string_view
   return find(subject, from);
 }
 
+// Errors name the limit or the library's reason.
 Result<RegexMatcher::Match> RegexMatcher::explain(int code, size_t subject_bytes) const {
   return fail::exhausted(
       "The search of pattern '{}' in a text of {} bytes stops: {} (limits: {} steps, {} bytes of "

@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// What one match may cost, since patterns backtrack: passing a limit is an error, not a hang.
 struct RegexLimits {
   uint32_t match_steps = 50'000'000;          // of one search
   size_t jit_stack_bytes = size_t{32} << 20;  // of one search
@@ -30,6 +31,7 @@ class Regex {
  private:
   friend class RegexMatcher;
   struct Program;
+  // Shares the program.
   explicit Regex(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
   std::shared_ptr<const Program> program_;
 };
@@ -37,12 +39,14 @@ class Regex {
 // Searches with one Regex; holds the buffers. One thread only.
 class RegexMatcher {
  public:
+  // Offsets in bytes.
   struct Match {
     size_t begin = 0;
     size_t end = 0;  // > begin: empty matches do not count
     bool found = false;
   };
 
+  // Buffers for one thread; several matchers may share a regex.
   explicit RegexMatcher(const Regex& regex);
   ~RegexMatcher();
   RegexMatcher(RegexMatcher&&) noexcept;
@@ -54,9 +58,12 @@ class RegexMatcher {
 
  private:
   struct Buffers;
+  // find() again, once, where the stack was too small.
   Result<Match> find_with_large_stack(std::string_view subject, size_t from);
+  // From the library's code.
   Result<Match> explain(int code, size_t subject_bytes) const;
 
+  // Outlived by nothing: the program is shared.
   std::shared_ptr<const Regex::Program> program_;
   std::unique_ptr<Buffers> buffers_;
 };

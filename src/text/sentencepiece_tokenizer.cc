@@ -24,8 +24,12 @@ uint32_t priority_of(float score) {
   return ~ascending;
 }
 
+// SentencePiece BPE (Kudo and Richardson 2018): merges by the score of what they make, over
+// characters,
+// with bytes for what has no piece. Immutable.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
+  // The parts were checked by make_sentencepiece_tokenizer().
   SentencePieceTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame)
       : Tokenizer(std::move(table), vocabulary, frame) {
     byte_ids_ = append_piece_bytes(this->table(), bytes_);
@@ -35,6 +39,8 @@ class SentencePieceTokenizer final : public Tokenizer {
   // Merges in the order of the list instead of by score.
   Result<void> rank_merges(std::span<const std::string> merges);
 
+  // Begin and end tokens by the flags of the file, and the defaults of the family where it has
+  // none.
   static Frame frame_of(const TokenTable& table, const Vocabulary& v) {
     const bool is_scored = v.model == "llama";
     Frame frame;
@@ -49,12 +55,17 @@ class SentencePieceTokenizer final : public Tokenizer {
  private:
   Result<void> encode_parts(std::span<const TextPart> parts,
                             std::vector<int32_t>& ids) const override;
+  // A text in which spaces are marks already.
   Result<void> encode_escaped(std::string_view text, MergeScratch& scratch,
                               std::vector<int32_t>& ids) const;
+  // A run that no merge can cross is a word of its own: shorter words merge faster.
   Result<void> encode_word(std::string_view word, MergeScratch& scratch,
                            std::vector<int32_t>& ids) const;
+  // Byte tokens, or the unknown token where the vocabulary has none.
   Result<void> push_bytes(std::string_view bytes, std::vector<int32_t>& ids) const;
+  // Where the next word begins.
   size_t word_end(std::string_view text) const;
+  // Pieces with their ranks: a higher score merges first.
   void index_pieces(std::span<const float> scores);
 
   TextIndex pieces_;                         // tokens that text can become
@@ -67,6 +78,7 @@ class SentencePieceTokenizer final : public Tokenizer {
   std::array<bool, 256> joins_space_{};
 };
 
+// Control tokens never come out of text.
 void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
   pieces_ = TextIndex(static_cast<size_t>(table().size()));
   merges_.resize(static_cast<size_t>(table().size()));
@@ -84,6 +96,7 @@ void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
   }
 }
 
+// Vocabularies that list merges as text, ranked by their place.
 Result<void> SentencePieceTokenizer::rank_merges(std::span<const std::string> merges) {
   ranked_merges_.emplace(merges.size());
   std::string joined;
@@ -104,6 +117,7 @@ Result<void> SentencePieceTokenizer::rank_merges(std::span<const std::string> me
   return {};
 }
 
+// A space goes before the text where the model wants one.
 Result<void> SentencePieceTokenizer::encode_parts(std::span<const TextPart> parts,
                                                   std::vector<int32_t>& ids) const {
   MergeScratch scratch;
@@ -122,6 +136,7 @@ Result<void> SentencePieceTokenizer::encode_parts(std::span<const TextPart> part
   return {};
 }
 
+// Spaces become the mark before merging.
 Result<void> SentencePieceTokenizer::encode_escaped(std::string_view text, MergeScratch& scratch,
                                                     std::vector<int32_t>& ids) const {
   while (!text.empty()) {
@@ -141,6 +156,7 @@ size_t SentencePieceTokenizer::word_end(std::string_view text) const {
   }
 }
 
+// Characters first, then merges.
 Result<void> SentencePieceTokenizer::encode_word(std::string_view word, MergeScratch& scratch,
                                                  std::vector<int32_t>& ids) const {
   scratch.symbols.clear();
@@ -192,11 +208,13 @@ Result<void> SentencePieceTokenizer::push_bytes(std::string_view bytes,
 
 }  // namespace
 
+// Pre-tokenizers whose files carry merges as text instead of scores.
 bool names_text_merges(std::string_view pre_tokenizer) {
   return pre_tokenizer == "gemma4" || pre_tokenizer == "granite-embed-multi-311m" ||
          pre_tokenizer == "sarvam-moe";
 }
 
+// Errors: kInvalidArgument for scores or special ids that do not fit.
 Result<std::unique_ptr<Tokenizer>> make_sentencepiece_tokenizer(Vocabulary vocabulary) {
   QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
   for (size_t id = 0; id < vocabulary.scores.size(); ++id) {

@@ -9,10 +9,12 @@
 namespace quern {
 namespace {
 
+// ASCII whitespace, as the flags of tokens mean it.
 bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+// ASCII.
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -22,6 +24,7 @@ std::string lower(std::string_view text) {
 // Which tokens swallow white space, by the name of the model.
 class StripRules {
  public:
+  // Which families strip spaces around special tokens.
   explicit StripRules(const Vocabulary& v) {
     const std::string name = lower(v.model_name);
     const auto has = [](std::string_view text, std::string_view part) {
@@ -32,6 +35,7 @@ class StripRules {
                    has(v.pre_tokenizer, "jina-v2-es") || has(v.pre_tokenizer, "jina-v2-code") ||
                    v.architecture == "nomic-bert-moe" || v.architecture == "jina-bert-v3";
   }
+  // Whether spaces before the token go with it.
   bool left(std::string_view text) const {
     return strips_mask_ && (text == "<mask>" || text == "[MASK]");
   }
@@ -46,6 +50,7 @@ class StripRules {
 
 }  // namespace
 
+// Longer tokens win over shorter ones that begin alike.
 SpecialSplitter::SpecialSplitter(const TokenTable& table, const Vocabulary& vocabulary) {
   const StripRules rules(vocabulary);
   for (int32_t id = 0; id < table.size(); ++id) {
@@ -60,6 +65,7 @@ SpecialSplitter::SpecialSplitter(const TokenTable& table, const Vocabulary& voca
   user_defined_.finish();
 }
 
+// Sorted by text, after all entries.
 void SpecialSplitter::Matcher::finish() {
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
     return a.text != b.text ? a.text < b.text : a.id < b.id;
@@ -68,6 +74,7 @@ void SpecialSplitter::Matcher::finish() {
   for (size_t b = 1; b < first_.size(); ++b) first_[b] += first_[b - 1];
 }
 
+// The longest entry that begins the text; null for none.
 const SpecialSplitter::Entry* SpecialSplitter::Matcher::match(std::string_view text) const {
   const auto lead = static_cast<uint8_t>(text[0]);
   auto low = entries_.begin() + first_[lead];
@@ -88,6 +95,7 @@ const SpecialSplitter::Entry* SpecialSplitter::Matcher::match(std::string_view t
   return best;
 }
 
+// Ordinary text and special tokens in turn; control tokens only where they are asked for.
 std::vector<TextPart> SpecialSplitter::split(std::string_view text, bool parse_special) const {
   const Matcher& matcher = parse_special ? all_ : user_defined_;
   std::vector<TextPart> parts;

@@ -14,6 +14,7 @@ namespace quern {
 // Either a token (id >= 0) or a stretch of text to encode.
 struct TextPart {
   std::string_view text;  // of the token, when it is one
+  // kNoToken for ordinary text.
   int32_t id = kNoToken;
 };
 
@@ -28,6 +29,7 @@ class SpecialSplitter {
   std::vector<TextPart> split(std::string_view text, bool parse_special) const;
 
  private:
+  // A special token and how it takes the spaces around it.
   struct Entry {
     std::string_view text;  // in the table
     int32_t id;
@@ -37,16 +39,19 @@ class SpecialSplitter {
   // Sorted texts, found by narrowing a range byte by byte.
   class Matcher {
    public:
+    // Before finish().
     void add(const Entry& entry) { entries_.push_back(entry); }
     void finish();
     // The longest entry that the text begins with, or null.
     const Entry* match(std::string_view text) const;
 
    private:
+    // Sorted by text.
     std::vector<Entry> entries_;
     std::array<uint32_t, 257> first_{};  // entries that begin with byte b: [first_[b], first_[b+1])
   };
 
+  // Tokens that stand in text for everybody, and those that only trusted text may name.
   Matcher user_defined_;
   Matcher all_;
 };

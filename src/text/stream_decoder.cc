@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// Bytes of an unfinished character are held back until the next token.
 std::string StreamDecoder::push(int32_t id) {
   // Only the first token with text may lose the space in front.
   DecodeOptions options = options_;
@@ -30,6 +31,7 @@ std::string StreamDecoder::push(int32_t id) {
   return text;
 }
 
+// What is held at the end was never a whole character: it becomes the replacement character.
 std::string StreamDecoder::flush() {
   has_begun_ = false;
   return replace_invalid_utf8(std::exchange(held_, {}));

@@ -13,6 +13,7 @@ namespace quern {
 // longer.
 class StreamDecoder {
  public:
+  // Borrows the tokenizer.
   explicit StreamDecoder(const Tokenizer& tokenizer, const DecodeOptions& options = {})
       : tokenizer_(tokenizer), options_(options) {}
 
@@ -25,6 +26,7 @@ class StreamDecoder {
   const Tokenizer& tokenizer_;
   DecodeOptions options_;
   std::string held_;  // the begin of a sequence
+  // Whether some text came out already: only the first loses its space.
   bool has_begun_ = false;
 };
 

@@ -13,10 +13,12 @@
 
 namespace quern {
 
+// Of a file in the suites of test data.
 inline std::string suite_path(const std::string& name) {
   return std::string(QUERN_SUITES_DIR) + "/" + name;
 }
 
+// The vocabulary of a file that holds nothing else. Errors: those of reading it.
 inline Result<Vocabulary> load_vocabulary(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(path));
   return read_vocabulary(file->metadata());

@@ -7,12 +7,14 @@
 namespace quern {
 namespace {
 
+// A step of the hash: multiplies and folds.
 uint64_t mix(uint64_t h) {
   h ^= h >> 32;
   h *= 0xd6e8feb86659fd93ULL;
   return h ^ (h >> 32);
 }
 
+// Eight bytes at a time. Texts come from model files: collisions cost time only.
 uint64_t hash_text(std::string_view text) {
   uint64_t h = text.size() * 0x9e3779b97f4a7c15ULL;
   const char* p = text.data();
@@ -27,13 +29,16 @@ uint64_t hash_text(std::string_view text) {
   return mix(h ^ word);
 }
 
+// A power of two.
 constexpr size_t kMinSlots = 16;
 
 }  // namespace
 
+// Room for `num_keys` without growing.
 TextIndex::TextIndex(size_t num_keys)
     : slots_(std::bit_ceil(std::max(kMinSlots, num_keys + num_keys / 3 + 1))) {}
 
+// The slot of the key, or the empty one where it would go.
 size_t TextIndex::slot_of(std::string_view key) const {
   const size_t mask = slots_.size() - 1;
   size_t i = hash_text(key) & mask;
@@ -43,10 +48,12 @@ size_t TextIndex::slot_of(std::string_view key) const {
   return i;
 }
 
+// -1 for a key that is not there.
 int32_t TextIndex::find(std::string_view key) const {
   return slots_[slot_of(key)].id;
 }
 
+// The id that the key has: the first one given.
 int32_t TextIndex::insert(std::string_view key, int32_t id) {
   if ((count_ + 1) * 4 > slots_.size() * 3) grow();
   Slot& slot = slots_[slot_of(key)];
@@ -56,6 +63,7 @@ int32_t TextIndex::insert(std::string_view key, int32_t id) {
   return id;
 }
 
+// Twice the slots.
 void TextIndex::grow() {
   const std::vector<Slot> old = std::move(slots_);
   slots_ = std::vector<Slot>(old.size() * 2);

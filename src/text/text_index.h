@@ -18,18 +18,22 @@ class TextIndex {
   int32_t insert(std::string_view key, int32_t id);
   // The id of the key, or -1.
   int32_t find(std::string_view key) const;
+  // Keys, not slots.
   size_t size() const { return count_; }
 
  private:
+  // Points at the key's bytes, which the caller keeps.
   struct Slot {
     const char* data = nullptr;
     uint32_t size = 0;
     int32_t id = -1;  // -1: empty
   };
+  // Linear probing.
   size_t slot_of(std::string_view key) const;
   void grow();
 
   std::vector<Slot> slots_;  // a power of two, at most 3/4 full
+  // At most half of the slots.
   size_t count_ = 0;
 };
 

@@ -12,6 +12,7 @@ namespace quern {
 // Thread-safe after the last append().
 class TokenBytes {
  public:
+  // Before many add() calls.
   void reserve(size_t num_tokens, size_t num_bytes) {
     ends_.reserve(num_tokens);
     bytes_.reserve(num_bytes);
@@ -29,7 +30,9 @@ class TokenBytes {
   }
 
  private:
+  // Of all tokens, end to end: one allocation instead of one for each.
   std::string bytes_;
+  // Where each token ends.
   std::vector<size_t> ends_;
 };
 

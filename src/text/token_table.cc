@@ -11,7 +11,9 @@
 namespace quern {
 namespace {
 
+// More tokens than any model has, and few enough for 32-bit ids with room to spare.
 constexpr size_t kMaxTokens = size_t{1} << 28;
+// Of one token.
 constexpr size_t kMaxTokenBytes = size_t{1} << 20;
 
 // Ids that files of a kind may leave out because everyone knows them.
@@ -35,12 +37,14 @@ SpecialIds default_ids(std::string_view model) {
   return ids;
 }
 
+// Every special id, to check them alike.
 constexpr int32_t SpecialIds::*kAllRoles[] = {
     &SpecialIds::bos,     &SpecialIds::eos,     &SpecialIds::eot,     &SpecialIds::eom,
     &SpecialIds::unk,     &SpecialIds::sep,     &SpecialIds::pad,     &SpecialIds::cls,
     &SpecialIds::mask,    &SpecialIds::fim_pre, &SpecialIds::fim_suf, &SpecialIds::fim_mid,
     &SpecialIds::fim_pad, &SpecialIds::fim_rep, &SpecialIds::fim_sep};
 
+// Lists of a vocabulary agree in length, and stay below the limits.
 Result<void> check_sizes(const Vocabulary& v) {
   if (v.tokens.empty()) return fail::invalid("The vocabulary has no tokens.");
   if (v.tokens.size() > kMaxTokens) {
@@ -66,6 +70,7 @@ Result<void> check_sizes(const Vocabulary& v) {
 
 }  // namespace
 
+// Moves the texts out of the vocabulary. Errors: kInvalidArgument.
 Result<TokenTable> TokenTable::make(Vocabulary& vocabulary) {
   QUERN_TRY(check_sizes(vocabulary));
   TokenTable table;
@@ -82,6 +87,7 @@ Result<TokenTable> TokenTable::make(Vocabulary& vocabulary) {
   return table;
 }
 
+// Ids of the file, where they are tokens.
 void TokenTable::resolve_special_ids(const Vocabulary& vocabulary) {
   const SpecialIds defaults = default_ids(vocabulary.model);
   for (const auto role : kAllRoles) {
@@ -91,6 +97,7 @@ void TokenTable::resolve_special_ids(const Vocabulary& vocabulary) {
   }
 }
 
+// Files without ids: tokens that everybody knows by their text.
 void TokenTable::resolve_well_known_tokens() {
   for (const WellKnownToken& token : well_known_tokens()) {
     const int32_t id = find(token.text);
@@ -105,6 +112,7 @@ void TokenTable::resolve_well_known_tokens() {
   }
 }
 
+// All tokens at which models stop, whatever their role in the file.
 void TokenTable::resolve_end_of_generation() {
   for (const auto role : {&SpecialIds::eos, &SpecialIds::eot, &SpecialIds::eom,
                           &SpecialIds::fim_pad, &SpecialIds::fim_rep, &SpecialIds::fim_sep}) {
@@ -126,6 +134,7 @@ void TokenTable::resolve_end_of_generation() {
   end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
 }
 
+// Few ids: a linear search.
 bool TokenTable::is_end_of_generation(int32_t id) const {
   return std::binary_search(end_ids_.begin(), end_ids_.end(), id);
 }

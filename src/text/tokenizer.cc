@@ -11,9 +11,11 @@
 
 namespace quern {
 
+// Common to all kinds; `frame` is what stands around an encoded text.
 Tokenizer::Tokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame)
     : table_(std::move(table)), splitter_(table_, vocabulary), frame_(frame) {}
 
+// Splits at special tokens, encodes the parts, adds begin and end.
 Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
                                                const EncodeOptions& options) const {
   if (text.size() > kMaxTextBytes) {
@@ -39,6 +41,7 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
   return ids;
 }
 
+// Special tokens are left out unless asked for.
 std::string Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& options) const {
   std::string text;
   bool may_strip = options.strip_space_prefix && frame_.has_space_prefix;
@@ -55,10 +58,12 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions&
   return text;
 }
 
+// The text in the vocabulary, which for byte-level kinds is not what it stands for.
 std::string_view Tokenizer::token_text(int32_t id) const {
   return table_.contains(id) ? table_.text(id) : std::string_view();
 }
 
+// What the token adds to a text.
 std::string_view Tokenizer::token_bytes(int32_t id) const {
   return table_.contains(id) ? bytes_[id] : std::string_view();
 }
@@ -66,10 +71,12 @@ std::string_view Tokenizer::token_bytes(int32_t id) const {
 namespace {
 
 using Maker = Result<std::unique_ptr<Tokenizer>> (*)(Vocabulary);
+// A kind of vocabulary, by the name in files.
 struct Kind {
   std::string_view model;  // tokenizer.ggml.model
   Maker make;
 };
+// Names of tokenizer.ggml.model.
 constexpr Kind kKinds[] = {
     {"llama", make_sentencepiece_tokenizer},
     {"gpt2", make_bpe_tokenizer},
@@ -80,6 +87,7 @@ constexpr Kind kKinds[] = {
 
 }  // namespace
 
+// Errors: an unknown kind, with those that there are.
 Result<std::unique_ptr<Tokenizer>> make_tokenizer(Vocabulary vocabulary) {
   std::string known;
   for (const Kind& kind : kKinds) {

@@ -16,6 +16,7 @@
 
 namespace quern {
 
+// How a text becomes tokens.
 struct EncodeOptions {
   // Adds the begin and end tokens that the model wants around a text.
   bool add_special = true;
@@ -24,6 +25,7 @@ struct EncodeOptions {
   bool parse_special = false;
 };
 
+// How tokens become text.
 struct DecodeOptions {
   // Leaves out control and unknown tokens; otherwise they appear by name.
   bool skip_special = true;
@@ -55,25 +57,31 @@ class Tokenizer {
   // The bytes it stands for (" the", " the", "\n"); special tokens: their text; "" for other ids.
   std::string_view token_bytes(int32_t id) const;
 
+  // Ids are below it.
   int32_t vocab_size() const { return table_.size(); }
   // The lowest id with this text, or kNoToken.
   int32_t find_token(std::string_view text) const { return table_.find(text); }
   // Control and unknown tokens.
   bool is_special(int32_t id) const { return table_.contains(id) && table_.is_special(id); }
 
+  // kNoToken for roles that the model has not.
   const SpecialIds& special_ids() const { return table_.special(); }
   // Sorted: end of text, of a turn, of a message, and others known by their text.
   std::span<const int32_t> end_of_generation_ids() const { return table_.end_of_generation_ids(); }
+  // Whether an answer ends with it.
   bool is_end_of_generation(int32_t id) const { return table_.is_end_of_generation(id); }
   // Whether encode() puts a begin token first when add_special is set.
   bool adds_bos() const { return frame_.has_begin; }
+  // Whether encode() ends a text with a token.
   bool adds_eos() const { return frame_.has_end; }
 
+  // Longer texts are refused: offsets and counts stay far from their limits.
   static constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
  protected:
   // What encode() adds around a text; the kinds of tokenizers differ in it.
   struct Frame {
+    // Whether encode() adds a begin token, and which.
     bool has_begin = false;
     bool has_end = false;
     int32_t begin = kNoToken;
@@ -87,12 +95,14 @@ class Tokenizer {
   virtual Result<void> encode_parts(std::span<const TextPart> parts,
                                     std::vector<int32_t>& ids) const = 0;
 
+  // For the kinds that derive from it.
   const TokenTable& table() const { return table_; }
   const Frame& frame() const { return frame_; }
   // To be filled by the constructor of the kind, one entry per token.
   TokenBytes bytes_;
 
  private:
+  // Order of making: the splitter needs the table.
   TokenTable table_;
   SpecialSplitter splitter_;
   Frame frame_;

@@ -21,13 +21,17 @@ constexpr double kUnknownPenalty = 10;  // SentencePiece's kUnkPenalty
 
 // The best way to a place: its last piece and where that begins.
 struct Step {
+  // Of the best way to here.
   double score = -std::numeric_limits<double>::infinity();
   size_t begin = 0;
   int32_t id = kNoToken;  // kNoToken: an unknown character
 };
 
+// Unigram language model (Kudo 2018): of all ways to cut a text, the one with the highest sum of
+// scores, found by dynamic programming. Immutable.
 class UnigramTokenizer final : public Tokenizer {
  public:
+  // The parts were checked by make_unigram_tokenizer().
   UnigramTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame,
                    CharacterMap map)
       : Tokenizer(std::move(table), vocabulary, frame), map_(std::move(map)) {
@@ -39,6 +43,7 @@ class UnigramTokenizer final : public Tokenizer {
     index_pieces(vocabulary.scores);
   }
 
+  // T5 ends texts with a token, XLM-R has both.
   static Frame frame_of(const TokenTable& table, const Vocabulary& v) {
     Frame frame;
     frame.has_begin = v.add_bos.value_or(false);
@@ -58,10 +63,15 @@ class UnigramTokenizer final : public Tokenizer {
 
   Result<void> encode_parts(std::span<const TextPart> parts,
                             std::vector<int32_t>& ids) const override;
+  // Text between special tokens, which is normalised as one.
   Result<void> encode_run(std::span<const TextPart> parts, std::vector<int32_t>& ids) const;
+  // Windows of bounded length, so that memory does not grow with the text.
   Result<void> encode_text(std::string_view text, Output& output) const;
+  // Best steps to each place of the window; gives where it may be cut.
   size_t fill_window(std::string_view text, std::vector<Step>& steps) const;
+  // Unknown characters in a row are one token.
   Result<void> push_unknown(std::string_view bytes, Output& output) const;
+  // Pieces by text with their scores.
   void index_pieces(std::span<const float> scores);
 
   CharacterMap map_;
@@ -73,6 +83,7 @@ class UnigramTokenizer final : public Tokenizer {
   bool has_all_bytes_ = false;
 };
 
+// User-defined pieces win over any sum of scores.
 void UnigramTokenizer::index_pieces(std::span<const float> scores) {
   std::vector<PieceTrie::Piece> pieces;
   scores_.assign(static_cast<size_t>(table().size()), 0.0F);
@@ -106,6 +117,7 @@ Result<void> UnigramTokenizer::encode_parts(std::span<const TextPart> parts,
   return {};
 }
 
+// Normalised first, with one space before it where the model wants it.
 Result<void> UnigramTokenizer::encode_run(std::span<const TextPart> parts,
                                           std::vector<int32_t>& ids) const {
   struct Verbatim {
@@ -158,6 +170,7 @@ size_t UnigramTokenizer::fill_window(std::string_view text, std::vector<Step>& s
   return at;
 }
 
+// Walks the best path back, then emits it forwards.
 Result<void> UnigramTokenizer::encode_text(std::string_view text, Output& output) const {
   std::vector<Step> steps;
   std::vector<size_t> ends;
@@ -180,6 +193,7 @@ Result<void> UnigramTokenizer::encode_text(std::string_view text, Output& output
   return {};
 }
 
+// As bytes where the vocabulary has byte tokens.
 Result<void> UnigramTokenizer::push_unknown(std::string_view bytes, Output& output) const {
   if (has_all_bytes_) {
     for (const char c : bytes) output.ids.push_back(byte_ids_[static_cast<uint8_t>(c)]);
@@ -195,6 +209,8 @@ Result<void> UnigramTokenizer::push_unknown(std::string_view bytes, Output& outp
   return {};
 }
 
+// Errors: kInvalidArgument for scores that are no numbers, pieces that are too long, no unknown
+// token.
 Result<void> check_pieces(const TokenTable& table, const Vocabulary& vocabulary) {
   for (size_t id = 0; id < vocabulary.scores.size(); ++id) {
     if (!std::isfinite(vocabulary.scores[id])) {
@@ -212,6 +228,7 @@ Result<void> check_pieces(const TokenTable& table, const Vocabulary& vocabulary)
 
 }  // namespace
 
+// Errors: those of check_pieces() and of the character map.
 Result<std::unique_ptr<Tokenizer>> make_unigram_tokenizer(Vocabulary vocabulary) {
   QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
   QUERN_TRY(check_pieces(table, vocabulary));

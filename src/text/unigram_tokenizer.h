@@ -18,6 +18,7 @@ namespace quern {
 // character map.
 Result<std::unique_ptr<Tokenizer>> make_unigram_tokenizer(Vocabulary vocabulary);
 
+// Longer pieces would make the window, and the work for each character, too large.
 inline constexpr size_t kMaxPieceBytes = 1024;
 
 }  // namespace quern

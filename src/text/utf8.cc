@@ -6,12 +6,14 @@
 namespace quern {
 namespace {
 
+// What the first byte of a character says.
 struct LeadByte {
   size_t size;  // 0 for bytes that cannot lead
   uint8_t second_low;
   uint8_t second_high;
 };
 
+// By the ranges of Unicode's table 3-7.
 LeadByte classify(uint8_t lead) {
   if (lead < 0xC2) return {0, 0, 0};  // continuation bytes and overlong two-byte forms
   if (lead < 0xE0) return {2, 0x80, 0xBF};
@@ -24,8 +26,10 @@ LeadByte classify(uint8_t lead) {
   return {0, 0, 0};
 }
 
+// What stands for bytes that are no UTF-8.
 constexpr uint32_t kReplacement = 0xFFFD;
 
+// Eight bytes at a time.
 size_t ascii_prefix(std::string_view text) {
   size_t i = 0;
   for (; i + 8 <= text.size(); i += 8) {
@@ -39,6 +43,7 @@ size_t ascii_prefix(std::string_view text) {
 
 }  // namespace
 
+// Surrogates, overlong forms and values past U+10FFFF are invalid.
 Utf8Step decode_utf8(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   if (byte(0) < 0x80) return {Utf8Status::kValid, byte(0), 1};
@@ -55,6 +60,7 @@ Utf8Step decode_utf8(std::string_view text) {
   return {Utf8Status::kValid, code_point, lead.size};
 }
 
+// The code point is valid.
 void append_utf8(uint32_t code_point, std::string& out) {
   const auto push = [&](uint32_t byte) { out.push_back(static_cast<char>(byte)); };
   if (code_point < 0x80) {
@@ -74,6 +80,7 @@ void append_utf8(uint32_t code_point, std::string& out) {
   }
 }
 
+// Bytes before the first that is wrong or unfinished.
 size_t valid_utf8_prefix(std::string_view text) {
   size_t position = 0;
   while (position < text.size()) {
@@ -86,6 +93,7 @@ size_t valid_utf8_prefix(std::string_view text) {
   return position;
 }
 
+// Bytes of one maximal subpart: what becomes one replacement character (Unicode, chapter 3.9).
 size_t invalid_utf8_prefix(std::string_view text) {
   size_t position = 0;
   while (position < text.size()) {
@@ -96,6 +104,7 @@ size_t invalid_utf8_prefix(std::string_view text) {
   return position;
 }
 
+// One replacement character for each maximal subpart.
 std::string replace_invalid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// What the begin of a text is.
 enum class Utf8Status {
   kValid,      // a whole code point
   kInvalid,    // bytes that no continuation can repair
@@ -17,6 +18,7 @@ enum class Utf8Status {
 // What stands at the begin of a text. For kInvalid, `size` is the maximal subpart of the Unicode
 // standard (section 3.9, the same that Python and browsers replace by one U+FFFD), at least 1.
 struct Utf8Step {
+  // kIncomplete: more bytes could make it valid.
   Utf8Status status;
   uint32_t code_point;  // U+FFFD unless kValid
   size_t size;          // bytes, > 0
@@ -36,6 +38,7 @@ size_t invalid_utf8_prefix(std::string_view text);
 // Each invalid or truncated part becomes one U+FFFD, as Python's errors="replace".
 std::string replace_invalid_utf8(std::string_view text);
 
+// U+FFFD in UTF-8.
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 }  // namespace quern

@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// No token: ids are never negative.
 inline constexpr int32_t kNoToken = -1;
 
 // Values as in GGUF files (tokenizer.ggml.token_type).
@@ -28,12 +29,14 @@ struct SpecialIds {
   int32_t eot = kNoToken;  // end of a turn
   int32_t eom = kNoToken;  // end of a message that a tool answers
   int32_t unk = kNoToken;  // stands for what has no token
+  // Of BERT and its like: separator, padding, class, mask.
   int32_t sep = kNoToken;
   int32_t pad = kNoToken;
   int32_t cls = kNoToken;
   int32_t mask = kNoToken;
   // Fill-in-the-middle: prefix, suffix, middle, padding, repository, file separator.
   int32_t fim_pre = kNoToken;
+  // Fill in the middle: suffix, middle, padding, repository, file separator.
   int32_t fim_suf = kNoToken;
   int32_t fim_mid = kNoToken;
   int32_t fim_pad = kNoToken;
@@ -52,6 +55,7 @@ struct Vocabulary {
   std::vector<TokenType> types = {};     // empty, or one per token
   std::vector<std::string> merges = {};  // "left right", earliest first
   SpecialIds special = {};  // as named by the file; ids outside the vocabulary are ignored
+  // Flags of the file; absent: what the kind does by default.
   std::optional<bool> add_bos = {};
   std::optional<bool> add_eos = {};
   std::optional<bool> add_sep = {};
@@ -63,6 +67,7 @@ struct Vocabulary {
   // general.name and general.architecture: the only hint some files give on tokens that swallow
   // the white space beside them.
   std::string model_name = {};
+  // Of the model, for kinds whose rules depend on it.
   std::string architecture = {};
 };
 

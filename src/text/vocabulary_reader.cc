@@ -7,6 +7,7 @@
 namespace quern {
 namespace {
 
+// A special id and its key in files.
 struct RoleKey {
   std::string_view key;
   int32_t SpecialIds::*role;
@@ -33,11 +34,13 @@ constexpr RoleKey kRoleKeys[] = {
     {"tokenizer.ggml.fim_sep_token_id", &SpecialIds::fim_sep},
 };
 
+// Leaves `out` where the key is absent.
 Result<void> read_text(const Metadata& metadata, std::string_view key, std::string& out) {
   QUERN_ASSIGN_OR_RETURN(out, metadata.text_or(key, ""));
   return {};
 }
 
+// Errors: kInvalidArgument for a list of another type.
 Result<void> read_texts(const Metadata& metadata, std::string_view key,
                         std::vector<std::string>& out) {
   QUERN_ASSIGN_OR_RETURN(const TextArray texts, metadata.texts(key));
@@ -46,12 +49,14 @@ Result<void> read_texts(const Metadata& metadata, std::string_view key,
   return {};
 }
 
+// Absent flags stay unset: their defaults depend on the kind.
 Result<void> read_flag(const Metadata& metadata, std::string_view key, std::optional<bool>& out) {
   if (!metadata.has(key)) return {};
   QUERN_ASSIGN_OR_RETURN(out, metadata.boolean(key));
   return {};
 }
 
+// Tokens, scores, types and merges.
 Result<void> read_lists(const Metadata& metadata, Vocabulary& v) {
   QUERN_TRY(read_texts(metadata, "tokenizer.ggml.tokens", v.tokens));
   if (metadata.has("tokenizer.ggml.merges")) {
@@ -77,6 +82,7 @@ Result<void> read_lists(const Metadata& metadata, Vocabulary& v) {
   return {};
 }
 
+// Ids that are no tokens are errors when the table is made.
 Result<void> read_special_ids(const Metadata& metadata, SpecialIds& ids) {
   for (const RoleKey& row : kRoleKeys) {
     if (!metadata.has(row.key)) continue;
@@ -90,6 +96,7 @@ Result<void> read_special_ids(const Metadata& metadata, SpecialIds& ids) {
 
 }  // namespace
 
+// Errors: kNotFound without tokens, kInvalidArgument for keys of another type; both name the key.
 Result<Vocabulary> read_vocabulary(const Metadata& metadata) {
   Vocabulary v;
   QUERN_ASSIGN_OR_RETURN(v.model, metadata.text("tokenizer.ggml.model"));

@@ -6,6 +6,7 @@ namespace {
 
 using enum WellKnownEffect;
 
+// By text. Where two tokens of a model claim one role, the first row that matches counts.
 constexpr WellKnownToken kTokens[] = {
     // End of a turn.
     {"<|eot_id|>", &SpecialIds::eot, kEnds},             // Llama 3
@@ -78,6 +79,7 @@ constexpr WellKnownToken kTokens[] = {
 
 }  // namespace
 
+// Immutable, for the life of the program.
 std::span<const WellKnownToken> well_known_tokens() {
   return kTokens;
 }

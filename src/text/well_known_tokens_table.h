@@ -16,6 +16,7 @@ enum class WellKnownEffect {
   kShown,          // control by its type, but always part of the text
 };
 
+// A text that means the same in every vocabulary that has it.
 struct WellKnownToken {
   std::string_view text;
   int32_t SpecialIds::*role;  // null: none. The first row found in a vocabulary wins

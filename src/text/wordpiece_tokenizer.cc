@@ -11,10 +11,13 @@ namespace quern {
 namespace {
 
 constexpr std::string_view kWordMark = "\xE2\x96\x81";  // ▁ U+2581
+// Longer words become the unknown token, as in BERT's own tokenizer.
 constexpr size_t kMaxWordCharacters = 100;
 
+// WordPiece (Wu et al. 2016) as BERT uses it: the longest piece first, from the left. Immutable.
 class WordPieceTokenizer final : public Tokenizer {
  public:
+  // The parts were checked by make_wordpiece_tokenizer().
   WordPieceTokenizer(TokenTable table, const Vocabulary& vocabulary, const Frame& frame)
       : Tokenizer(std::move(table), vocabulary, frame) {
     normalization_.lowercase = vocabulary.lowercase.value_or(true);
@@ -22,6 +25,7 @@ class WordPieceTokenizer final : public Tokenizer {
     fill_bytes();
   }
 
+  // [CLS] before and [SEP] behind a text.
   static Frame frame_of(const TokenTable& table, const Vocabulary& v) {
     const SpecialIds& ids = table.special();
     Frame frame;
@@ -36,7 +40,9 @@ class WordPieceTokenizer final : public Tokenizer {
  private:
   Result<void> encode_parts(std::span<const TextPart> parts,
                             std::vector<int32_t>& ids) const override;
+  // False where some part of the word has no piece: the whole word is unknown then.
   bool encode_word(std::string_view marked_word, std::vector<int32_t>& ids) const;
+  // Pieces as text: a mark begins words, others continue them.
   void fill_bytes();
 
   BertNormalization normalization_;
@@ -44,6 +50,7 @@ class WordPieceTokenizer final : public Tokenizer {
   size_t max_piece_size_ = 0;  // bytes
 };
 
+// The mark becomes a space.
 void WordPieceTokenizer::fill_bytes() {
   pieces_ = TextIndex(static_cast<size_t>(table().size()));
   for (int32_t id = 0; id < table().size(); ++id) {
@@ -59,6 +66,7 @@ void WordPieceTokenizer::fill_bytes() {
   }
 }
 
+// Normalised and split into words first; special tokens stand for themselves.
 Result<void> WordPieceTokenizer::encode_parts(std::span<const TextPart> parts,
                                               std::vector<int32_t>& ids) const {
   for (const TextPart& part : parts) {
@@ -101,6 +109,7 @@ bool WordPieceTokenizer::encode_word(std::string_view marked_word,
 
 }  // namespace
 
+// Errors: kInvalidArgument without an unknown token.
 Result<std::unique_ptr<Tokenizer>> make_wordpiece_tokenizer(Vocabulary vocabulary) {
   QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
   const auto frame = WordPieceTokenizer::frame_of(table, vocabulary);

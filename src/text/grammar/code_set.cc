@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Sorts the ranges and joins those that overlap or touch.
 CodeSet make_code_set(std::vector<CodeRange> ranges) {
   std::erase_if(ranges, [](const CodeRange& range) { return range.first > range.last; });
   std::sort(ranges.begin(), ranges.end(),
@@ -20,6 +21,7 @@ CodeSet make_code_set(std::vector<CodeRange> ranges) {
   return set;
 }
 
+// All code points that are not in the set.
 CodeSet complement(const CodeSet& set) {
   CodeSet result;
   uint32_t next = 0;
@@ -31,6 +33,7 @@ CodeSet complement(const CodeSet& set) {
   return result;
 }
 
+// Code points of both.
 CodeSet intersection(const CodeSet& a, const CodeSet& b) {
   CodeSet result;
   size_t i = 0;
@@ -48,10 +51,12 @@ CodeSet intersection(const CodeSet& a, const CodeSet& b) {
   return result;
 }
 
+// Of `a` that are not in `b`.
 CodeSet difference(const CodeSet& a, const CodeSet& b) {
   return intersection(a, complement(b));
 }
 
+// Linear: sets have few ranges.
 bool contains(const CodeSet& set, uint32_t code_point) {
   return std::any_of(set.begin(), set.end(), [&](const CodeRange& range) {
     return range.first <= code_point && code_point <= range.last;

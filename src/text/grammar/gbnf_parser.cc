@@ -11,11 +11,13 @@
 namespace quern {
 namespace {
 
+// Letters, digits, '-' and '_', as llama.cpp's grammars use them.
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
          c == '_';
 }
 
+// -1 for what is no digit.
 int hex_value(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -23,10 +25,12 @@ int hex_value(char c) {
   return -1;
 }
 
+// Recursive descent over the text. Errors have line and column. One text each.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
+  // The whole grammar; rules may be used before they are defined.
   Result<GrammarAst> run() {
     skip_space(true);
     while (!at_end()) {
@@ -46,6 +50,7 @@ class Parser {
   }
 
  private:
+  // Where a rule was first named, for errors about those never defined.
   struct NamedRule {
     RuleId id;
     size_t first_use;
@@ -53,15 +58,18 @@ class Parser {
   };
 
   bool at_end() const { return position_ >= text_.size(); }
+  // 0 at the end.
   char peek(size_t ahead = 0) const {
     return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
   }
+  // Moves behind `c`, if it is next.
   bool take(char c) {
     if (at_end() || peek() != c) return false;
     ++position_;
     return true;
   }
 
+  // An error at the current place.
   template <class... Args>
   tl::unexpected<Error> fail_at(size_t position, fmt::format_string<Args...> text,
                                 Args&&... args) const {
@@ -73,6 +81,7 @@ class Parser {
                          fmt::format(text, std::forward<Args>(args)...), line, column);
   }
 
+  // Spaces and comments; line breaks only where a rule goes on.
   void skip_space(bool over_lines) {
     while (!at_end()) {
       const char c = peek();
@@ -94,6 +103,7 @@ class Parser {
     if (peek() != '|') position_ = before;
   }
 
+  // Errors: no name here.
   Result<std::string> parse_name() {
     const size_t begin = position_;
     while (!at_end() && is_name_char(peek())) ++position_;
@@ -101,12 +111,14 @@ class Parser {
     return std::string(text_.substr(begin, position_ - begin));
   }
 
+  // The rule of this name, declared where it is new.
   NamedRule& find_rule(const std::string& name, size_t position) {
     const auto found = rules_.find(name);
     if (found != rules_.end()) return found->second;
     return rules_.emplace(name, NamedRule{ast_.declare(name), position}).first->second;
   }
 
+  // name ::= alternates
   Result<void> parse_rule() {
     const size_t begin = position_;
     QUERN_ASSIGN_OR_RETURN(const std::string name, parse_name());
@@ -129,11 +141,15 @@ class Parser {
     return {};
   }
 
+  // For errors: the character, or what is there instead.
   std::string shown_char() const {
     const Utf8Step step = decode_utf8(text_.substr(position_));
     return replace_invalid_utf8(text_.substr(position_, step.size));
   }
 
+  // a
+  // b
+  // c
   Result<ExprId> parse_alternates(int depth) {
     std::vector<ExprId> alternates;
     while (true) {
@@ -146,6 +162,8 @@ class Parser {
     return ast_.choice(std::move(alternates));
   }
 
+  // Parts up to a '
+  // ', a ')' or the end of the rule.
   Result<ExprId> parse_sequence(int depth) {
     std::vector<ExprId> items;
     while (!at_end()) {
@@ -162,6 +180,7 @@ class Parser {
     return items.empty() ? ast_.text("") : ast_.sequence(std::move(items));
   }
 
+  // A literal, a class, a name, a group, and its repetition.
   Result<ExprId> parse_part(int depth) {
     const size_t begin = position_;
     if (take('"')) return parse_literal(begin);
@@ -183,6 +202,7 @@ class Parser {
     return fail_at(begin, "The character '{}' does not fit here", shown_char());
   }
 
+  // "text", with escapes.
   Result<ExprId> parse_literal(size_t begin) {
     std::string literal;
     while (!take('"')) {
@@ -193,6 +213,7 @@ class Parser {
     return ast_.text(literal);
   }
 
+  // [a-z], [^a-z], or '.'.
   Result<ExprId> parse_class(size_t begin) {
     const bool is_negated = take('^');
     std::vector<CodeRange> ranges;
@@ -214,6 +235,7 @@ class Parser {
     return ast_.char_class(std::move(set));
   }
 
+  // One code point of a literal or class.
   Result<uint32_t> parse_char() {
     if (peek() == '\\') return parse_escape();
     const Utf8Step step = decode_utf8(text_.substr(position_));
@@ -222,6 +244,7 @@ class Parser {
     return step.code_point;
   }
 
+  // \n, \x41, \u0041, \U00000041 and escaped signs.
   Result<uint32_t> parse_escape() {
     const size_t begin = position_;
     const char c = peek(1);
@@ -252,6 +275,7 @@ class Parser {
     }
   }
 
+  // Errors: fewer digits, or no code point.
   Result<uint32_t> parse_hex(size_t begin, int count) {
     uint32_t value = 0;
     for (int i = 0; i < count; ++i, ++position_) {
@@ -265,6 +289,7 @@ class Parser {
     return value;
   }
 
+  // *, +, ? and {m,n}, as many as stand there.
   Result<ExprId> parse_repeats(ExprId item) {
     for (int count = 0; !at_end(); ++count) {
       const size_t begin = position_;
@@ -285,6 +310,7 @@ class Parser {
     return item;
   }
 
+  // {m}, {m,} or {m,n}.
   Result<ExprId> parse_bounds(ExprId item, size_t begin) {
     skip_space(false);
     QUERN_ASSIGN_OR_RETURN(const uint32_t min, parse_count());
@@ -304,6 +330,7 @@ class Parser {
     return ast_.repeat(item, min, max);
   }
 
+  // Errors: a number past the limit.
   Result<uint32_t> parse_count() {
     const size_t begin = position_;
     uint32_t value = 0;
@@ -326,6 +353,7 @@ class Parser {
 
 }  // namespace
 
+// Errors: kInvalidArgument with line and column; kResourceExhausted past the limits.
 Result<GrammarAst> parse_gbnf(std::string_view text) {
   if (text.size() > kMaxGrammarBytes) {
     return fail::invalid("The grammar has {} bytes; the limit is {}.", text.size(),

@@ -8,9 +8,11 @@
 
 namespace quern {
 
+// Larger grammars are refused before they are read.
 inline constexpr size_t kMaxGrammarBytes = size_t{1} << 20;
 inline constexpr int kMaxGrammarDepth = 200;         // nested groups
 inline constexpr size_t kMaxGrammarExprs = 200'000;  // parts of all rules
+// Rules and their expressions stay small enough to be checked in a moment.
 inline constexpr size_t kMaxGrammarRules = 20'000;
 inline constexpr uint32_t kMaxGrammarRepeats = 100'000;  // a bound in {m,n}
 

@@ -6,17 +6,20 @@
 
 namespace quern {
 
+// Parse, check, compile.
 Result<Grammar> Grammar::parse(std::string_view gbnf) {
   QUERN_ASSIGN_OR_RETURN(const GrammarAst ast, parse_gbnf(gbnf));
   return compile(ast);
 }
 
+// The same for a tree that was made by program. Errors: of check_grammar() and compile_grammar().
 Result<Grammar> Grammar::compile(const GrammarAst& ast) {
   QUERN_TRY(check_grammar(ast));
   QUERN_ASSIGN_OR_RETURN(GrammarProgram program, compile_grammar(ast));
   return Grammar(std::make_shared<const GrammarProgram>(std::move(program)));
 }
 
+// Errors: kResourceExhausted where the text makes too many states.
 Result<bool> Grammar::matches(std::string_view text) const {
   GrammarMatcher matcher(*this);
   QUERN_ASSIGN_OR_RETURN(const bool fits, matcher.push(text));

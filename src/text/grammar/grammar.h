@@ -18,6 +18,7 @@ class Grammar {
   // Errors: of check_grammar() and compile_grammar().
   static Result<Grammar> compile(const GrammarAst& ast);
 
+  // Shared by all matchers of the grammar.
   const std::shared_ptr<const GrammarProgram>& program() const { return program_; }
 
   // Whether the whole text matches.
@@ -25,6 +26,7 @@ class Grammar {
   Result<bool> matches(std::string_view text) const;
 
  private:
+  // Made by parse() and compile().
   explicit Grammar(std::shared_ptr<const GrammarProgram> program) : program_(std::move(program)) {}
   std::shared_ptr<const GrammarProgram> program_;
 };

@@ -5,38 +5,46 @@
 
 namespace quern {
 
+// Expressions refer to others by id: the tree has no owner but the AST.
 ExprId GrammarAst::add(GrammarExpr expr) {
   exprs_.push_back(std::move(expr));
   return static_cast<ExprId>(exprs_.size() - 1);
 }
 
+// The empty text matches nothing more.
 ExprId GrammarAst::text(std::string_view utf8) {
   return add({.kind = GrammarExpr::Kind::kText, .text = std::string(utf8)});
 }
 
+// One code point of the set.
 ExprId GrammarAst::char_class(CodeSet set) {
   constexpr CodeRange kSurrogates{0xD800, 0xDFFF};  // have no UTF-8 form
   return add({.kind = GrammarExpr::Kind::kClass, .set = difference(set, {kSurrogates})});
 }
 
+// One item is itself.
 ExprId GrammarAst::sequence(std::vector<ExprId> items) {
   if (items.size() == 1) return items.front();
   return add({.kind = GrammarExpr::Kind::kSequence, .items = std::move(items)});
 }
 
+// The same.
 ExprId GrammarAst::choice(std::vector<ExprId> items) {
   if (items.size() == 1) return items.front();
   return add({.kind = GrammarExpr::Kind::kChoice, .items = std::move(items)});
 }
 
+// `max` may be kUnbounded.
 ExprId GrammarAst::repeat(ExprId item, uint32_t min, uint32_t max) {
   return add({.kind = GrammarExpr::Kind::kRepeat, .items = {item}, .min = min, .max = max});
 }
 
+// A use of the rule, which may be defined later.
 ExprId GrammarAst::rule(RuleId id) {
   return add({.kind = GrammarExpr::Kind::kRule, .rule = id});
 }
 
+// Names are for errors; equal ones do not meet.
 RuleId GrammarAst::declare(std::string name) {
   rules_.push_back({std::move(name), 0});
   return static_cast<RuleId>(rules_.size() - 1);

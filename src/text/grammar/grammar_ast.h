@@ -15,9 +15,12 @@ namespace quern {
 using ExprId = uint32_t;
 using RuleId = uint32_t;
 
+// No upper bound.
 inline constexpr uint32_t kUnbounded = std::numeric_limits<uint32_t>::max();
 
+// An expression; which members count follows from the kind.
 struct GrammarExpr {
+  // What it matches.
   enum class Kind : uint8_t {
     kText,      // `text`, code point by code point; "" is the empty word
     kClass,     // one code point of `set`
@@ -35,6 +38,7 @@ struct GrammarExpr {
   RuleId rule = 0;
 };
 
+// A name and what it stands for.
 struct GrammarRule {
   std::string name;
   ExprId body = 0;
@@ -43,16 +47,19 @@ struct GrammarRule {
 // Expressions are referred to by index; one may be used several times.
 class GrammarAst {
  public:
+  // Makers of expressions; ids are those of this AST.
   ExprId text(std::string_view utf8);
   ExprId char_class(CodeSet set);
   ExprId sequence(std::vector<ExprId> items);  // a single item is returned as it is
   ExprId choice(std::vector<ExprId> items);    // likewise
   ExprId repeat(ExprId item, uint32_t min, uint32_t max);
+  // Once, or not at all.
   ExprId optional(ExprId item) { return repeat(item, 0, 1); }
   ExprId rule(RuleId id);
 
   // A rule whose body comes later.
   RuleId declare(std::string name);
+  // A rule is defined once; check_grammar() finds those that are not.
   void define(RuleId id, ExprId body) { rules_[id].body = body; }
 
   const GrammarExpr& expr(ExprId id) const { return exprs_[id]; }

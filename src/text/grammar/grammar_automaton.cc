@@ -11,14 +11,17 @@ namespace quern {
 namespace {
 
 using Op = GrammarInstruction::Op;
+// The frame below all others: nothing returns from it.
 constexpr uint32_t kBottom = 0;
 
+// Two numbers as the key of a set.
 uint64_t pair_key(uint32_t a, uint32_t b) {
   return (uint64_t{a} << 32) | b;
 }
 
 }  // namespace
 
+// The first state is that of the empty text.
 GrammarAutomaton::GrammarAutomaton(const Grammar& grammar, const Limits& limits)
     : program_(grammar.program()), limits_(limits) {
   clear();
@@ -27,6 +30,7 @@ GrammarAutomaton::GrammarAutomaton(const Grammar& grammar, const Limits& limits)
   start_ = intern();
 }
 
+// Forgets states and frames; ids begin anew.
 void GrammarAutomaton::clear() {
   next_.clear();
   infos_.clear();
@@ -41,6 +45,7 @@ void GrammarAutomaton::clear() {
   }
 }
 
+// Byte by byte, until dead.
 GrammarAutomaton::State GrammarAutomaton::walk(State state, std::string_view bytes) {
   for (const char c : bytes) {
     if (state <= kTooLarge) break;
@@ -49,6 +54,7 @@ GrammarAutomaton::State GrammarAutomaton::walk(State state, std::string_view byt
   return state;
 }
 
+// Before follow() adds the threads of the next state.
 void GrammarAutomaton::begin_closure() {
   num_steps_ = 0;
   is_over_limit_ = false;
@@ -68,6 +74,7 @@ void GrammarAutomaton::follow(Thread thread) {
   }
 }
 
+// Runs instructions that read no byte, until all threads wait for one or the text may end.
 void GrammarAutomaton::visit(Thread thread) {
   const GrammarInstruction& i = program_->code[thread.pc];
   switch (i.op) {
@@ -109,6 +116,7 @@ uint32_t GrammarAutomaton::push_frame(GrammarPc return_pc, uint32_t parent) {
   return found->second;
 }
 
+// Makes the next state and remembers it.
 GrammarAutomaton::State GrammarAutomaton::find_step(State state, uint8_t byte_class) {
   const uint8_t byte = program_->byte_of_class[byte_class];
   begin_closure();
@@ -128,6 +136,7 @@ GrammarAutomaton::State GrammarAutomaton::find_step(State state, uint8_t byte_cl
   return next;
 }
 
+// The state of these threads: an old one where there is one.
 GrammarAutomaton::State GrammarAutomaton::intern() {
   if (is_over_limit_) return kTooLarge;
   if (found_.empty()) return kDead;
@@ -135,6 +144,7 @@ GrammarAutomaton::State GrammarAutomaton::intern() {
   return add_state(found_);
 }
 
+// Errors are noted in is_over_limit_.
 GrammarAutomaton::State GrammarAutomaton::add_state(std::vector<Thread> threads) {
   const uint64_t hash = Hasher().bytes(threads.data(), threads.size() * sizeof(Thread)).digest();
   const auto [begin, end] = state_index_.equal_range(hash);
@@ -156,6 +166,7 @@ GrammarAutomaton::State GrammarAutomaton::add_state(std::vector<Thread> threads)
   return state;
 }
 
+// Where most bytes of a state lead, for a walk over many tokens.
 const GrammarAutomaton::MainStep& GrammarAutomaton::main_step(State state) {
   const auto [found, is_new] = main_steps_.try_emplace(state);
   if (!is_new) return found->second;
@@ -175,11 +186,13 @@ const GrammarAutomaton::MainStep& GrammarAutomaton::main_step(State state) {
   return made;
 }
 
+// Close to the limits: keep_only() makes room before an answer is refused.
 bool GrammarAutomaton::is_filling() const {
   return infos_.size() > limits_.states / 2 || threads_.size() > limits_.threads / 2 ||
          frames_.size() > limits_.frames / 2;
 }
 
+// Forgets all but one state, which gets a new id.
 GrammarAutomaton::State GrammarAutomaton::keep_only(State state) {
   if (state <= kTooLarge) return state;
   const StateInfo info = infos_[static_cast<size_t>(state)];
@@ -205,6 +218,7 @@ GrammarAutomaton::State GrammarAutomaton::keep_only(State state) {
   return add_state(std::move(threads));
 }
 
+// False once the text cannot match any more. Errors: kResourceExhausted.
 Result<bool> GrammarMatcher::push(std::string_view bytes) {
   for (const char c : bytes) {
     if (automaton_.is_filling()) state_ = automaton_.keep_only(state_);

@@ -11,11 +11,14 @@ namespace {
 
 using Kind = GrammarExpr::Kind;
 
+// Checks before compiling: what would loop or can never match.
 class Checker {
  public:
+  // Borrows the AST.
   explicit Checker(const GrammarAst& ast)
       : ast_(ast), nullable_(ast.rules().size(), false), finite_(ast.rules().size(), false) {}
 
+  // The first error, or none.
   Result<void> run() {
     for (const GrammarExpr& expr : ast_.exprs()) {
       if ((expr.kind == Kind::kClass && expr.set.empty()) ||
@@ -50,12 +53,14 @@ class Checker {
     }
   }
 
+  // Which rules use an expression's rules.
   void collect_users(ExprId id, RuleId user) {
     const GrammarExpr& expr = ast_.expr(id);
     if (expr.kind == Kind::kRule) users_[expr.rule].insert(user);
     for (const ExprId child : expr.items) collect_users(child, user);
   }
 
+  // Whether it can match the empty text.
   bool is_nullable(ExprId id) const {
     const GrammarExpr& expr = ast_.expr(id);
     const auto item = [&](ExprId child) { return is_nullable(child); };
@@ -76,6 +81,7 @@ class Checker {
     return false;
   }
 
+  // Whether it can match any text at all.
   bool is_finite(ExprId id) const {
     const GrammarExpr& expr = ast_.expr(id);
     const auto item = [&](ExprId child) { return is_finite(child); };
@@ -106,12 +112,15 @@ class Checker {
     }
   }
 
+  // Colours of the search for left recursion.
   enum class Visit : uint8_t { kNew, kOpen, kDone };
+  // A rule on the path, and the expressions at its begin.
   struct Step {
     RuleId rule;
     size_t next = 0;
   };
 
+  // A rule that begins with itself would never read a byte.
   Result<void> check_left_recursion() {
     for (const GrammarRule& rule : ast_.rules()) {
       std::set<RuleId> rules;
@@ -145,6 +154,7 @@ class Checker {
     return {};
   }
 
+  // Names the rules of the circle.
   tl::unexpected<Error> left_recursive(const std::vector<Step>& path, RuleId again) const {
     std::string chain;
     for (const Step& step : path) {
@@ -163,6 +173,7 @@ class Checker {
 
 }  // namespace
 
+// Errors: kInvalidArgument, naming the rule.
 Result<void> check_grammar(const GrammarAst& ast) {
   return Checker(ast).run();
 }

@@ -18,10 +18,13 @@ using Op = GrammarInstruction::Op;
 // Longest body, in parts, that a repetition copies.
 constexpr size_t kMaxCopiedParts = 2;
 
+// From the tree to instructions. One grammar each.
 class Compiler {
  public:
+  // Borrows the AST, which was checked.
   explicit Compiler(const GrammarAst& ast) : ast_(ast), rule_starts_(ast.rules().size(), 0) {}
 
+  // Errors: kResourceExhausted for more than kMaxGrammarInstructions.
   Result<GrammarProgram> run() {
     emit({Op::kAccept});
     for (size_t i = 0; i < ast_.rules().size(); ++i) {
@@ -46,19 +49,23 @@ class Compiler {
   }
 
  private:
+  // Where the next instruction goes.
   GrammarPc here() const { return static_cast<GrammarPc>(program_.code.size()); }
   GrammarInstruction& code(GrammarPc pc) { return program_.code[pc]; }
+  // Repetitions copy their bodies, so a small grammar can be a large program.
   bool is_too_large() const { return program_.code.size() > kMaxGrammarInstructions; }
   GrammarPc emit(GrammarInstruction instruction) {
     program_.code.push_back(instruction);
     return here() - 1;
   }
 
+  // A rule's body and its return.
   void add_rule(ExprId body) {
     add(body);
     emit({Op::kReturn});
   }
 
+  // Instructions of an expression; what follows it comes next.
   void add(ExprId id) {
     if (is_too_large()) return;
     const GrammarExpr& expr = ast_.expr(id);
@@ -81,6 +88,7 @@ class Compiler {
     }
   }
 
+  // One thread for each alternative.
   void add_choice(const GrammarExpr& expr) {
     if (expr.items.empty()) {
       emit({Op::kFail});
@@ -114,6 +122,7 @@ class Compiler {
     for (const GrammarPc split : splits) code(split).count = here();
   }
 
+  // Bodies that are cheaper to repeat than to call.
   bool is_short(ExprId id) const {
     const GrammarExpr& expr = ast_.expr(id);
     if (expr.kind == Kind::kRule) return true;
@@ -121,6 +130,7 @@ class Compiler {
     return expr.kind == Kind::kClass && expr.set.back().last < 0x80;
   }
 
+  // Short bodies in place, long ones as a rule of their own.
   void add_body(ExprId id) {
     if (is_short(id)) return add(id);
     const auto [found, is_new] = body_numbers_.emplace(id, bodies_.size());
@@ -163,6 +173,7 @@ class Compiler {
     }
   }
 
+  // Bytes that no edge tells apart are one class: tables of steps get small.
   void find_byte_classes() {
     std::bitset<257> begins;  // where a class begins
     begins.set(0);
@@ -192,6 +203,7 @@ class Compiler {
 
 }  // namespace
 
+// Needs a checked tree.
 Result<GrammarProgram> compile_grammar(const GrammarAst& ast) {
   return Compiler(ast).run();
 }

@@ -13,7 +13,9 @@ namespace quern {
 // Index of an instruction.
 using GrammarPc = uint32_t;
 
+// An instruction; which members count follows from the operation.
 struct GrammarInstruction {
+  // What it does.
   enum class Op : uint8_t {
     kAccept,  // the end of the text; only at kAcceptPc
     kByte,    // the byte `byte`, then the next instruction
@@ -30,16 +32,19 @@ struct GrammarInstruction {
   uint32_t count = 0;
 };
 
+// Bytes of a range and where they lead.
 struct GrammarEdge {
   uint8_t first = 0;
   uint8_t last = 0;  // included
   GrammarPc target = 0;
 };
 
+// Where the text may end.
 inline constexpr GrammarPc kAcceptPc = 0;
 
 // Not changed once compiled.
 struct GrammarProgram {
+  // Programs are immutable once made.
   std::vector<GrammarInstruction> code;
   std::vector<GrammarEdge> edges;
   GrammarPc start = 0;
@@ -48,6 +53,7 @@ struct GrammarProgram {
   std::vector<uint8_t> byte_of_class;  // one of them
 };
 
+// About 16 MiB of instructions.
 inline constexpr size_t kMaxGrammarInstructions = size_t{1} << 20;
 
 // The grammar must have passed check_grammar().

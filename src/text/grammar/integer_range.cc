@@ -9,8 +9,12 @@ namespace {
 
 constexpr int64_t kMaxFree = 9'999'999'999'999'999;  // 16 digits
 
+// Builds digits between two bounds, as text: longer numbers of digits, then the same number digit
+// by
+// digit.
 class RangeBuilder {
  public:
+  // Borrows the AST.
   explicit RangeBuilder(GrammarAst& ast) : ast_(ast) {}
 
   // 0 <= low <= high.
@@ -27,13 +31,16 @@ class RangeBuilder {
   }
 
  private:
+  // One digit of a range.
   ExprId digit(char first, char last) {
     return ast_.char_class({{static_cast<uint32_t>(first), static_cast<uint32_t>(last)}});
   }
+  // Exactly `count` digits.
   ExprId digits(size_t count) {
     return ast_.repeat(digit('0', '9'), static_cast<uint32_t>(count), static_cast<uint32_t>(count));
   }
 
+  // Numbers of one length: a common begin, then the first digit that differs.
   ExprId same_length(const std::string& low, const std::string& high) {
     const std::string low_rest = low.substr(1);
     const std::string high_rest = high.substr(1);
@@ -64,6 +71,7 @@ class RangeBuilder {
 
 }  // namespace
 
+// Without leading zeros or "-0"; open where a bound is absent.
 ExprId integer_range(GrammarAst& ast, std::optional<int64_t> low, std::optional<int64_t> high) {
   const int64_t first = low ? *low : std::min(-kMaxFree, high.value_or(0));
   const int64_t last = high ? *high : std::max(kMaxFree, low.value_or(0));

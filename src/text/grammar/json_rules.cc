@@ -8,9 +8,11 @@
 namespace quern {
 namespace {
 
+// Spaces in a row that JSON written by a model may have between tokens.
 constexpr uint32_t kMaxIndent = 32;
 constexpr uint32_t kMaxDigits = 16;  // of the whole and of the fractional part
 
+// A range of ASCII.
 CodeSet ascii(char first, char last) {
   return {{static_cast<uint32_t>(first), static_cast<uint32_t>(last)}};
 }
@@ -39,11 +41,13 @@ std::string escape_of(uint32_t code_point) {
 
 }  // namespace
 
+// What strings may hold without an escape.
 const CodeSet& plain_json_chars() {
   static const CodeSet kPlain = {{' ', '!'}, {'#', '['}, {']', kMaxCodePoint}};
   return kPlain;
 }
 
+// As JSON writes it, with quotes.
 std::string json_quoted(std::string_view utf8) {
   std::string quoted = "\"";
   while (!utf8.empty()) {
@@ -58,6 +62,7 @@ std::string json_quoted(std::string_view utf8) {
   return quoted + "\"";
 }
 
+// The rule of this name, made at its first use.
 template <class Body>
 ExprId JsonRules::rule(const char* name, Body&& body) {
   const auto found = rules_.find(name);
@@ -68,15 +73,18 @@ ExprId JsonRules::rule(const char* name, Body&& body) {
   return ast_.rule(id);
 }
 
+// Between min and max digits.
 ExprId JsonRules::digits(uint32_t min, uint32_t max) {
   return ast_.repeat(ast_.char_class(ascii('0', '9')), min, max);
 }
 
+// Exactly `count` hexadecimal digits.
 ExprId JsonRules::hex(uint32_t count) {
   const CodeSet set = make_code_set({{'0', '9'}, {'a', 'f'}, {'A', 'F'}});
   return ast_.repeat(ast_.char_class(set), count, count);
 }
 
+// Optional, and bounded so that a model cannot fill a text with spaces.
 ExprId JsonRules::space() {
   return rule("space", [&] {
     const ExprId indent = ast_.repeat(ast_.char_class({{'\t', '\t'}, {' ', ' '}}), 0, kMaxIndent);
@@ -84,6 +92,7 @@ ExprId JsonRules::space() {
   });
 }
 
+// true or false.
 ExprId JsonRules::boolean() {
   return ast_.choice({ast_.text("true"), ast_.text("false")});
 }
@@ -92,6 +101,7 @@ ExprId JsonRules::null() {
   return ast_.text("null");
 }
 
+// Without leading zeros.
 ExprId JsonRules::unsigned_integer() {
   return rule("unsigned-integer", [&] {
     const ExprId first = ast_.char_class(ascii('1', '9'));
@@ -99,6 +109,7 @@ ExprId JsonRules::unsigned_integer() {
   });
 }
 
+// With an optional minus.
 ExprId JsonRules::integer() {
   return rule("integer", [&] {
     const ExprId first = ast_.char_class(ascii('1', '9'));
@@ -120,12 +131,14 @@ ExprId JsonRules::fraction_and_exponent() {
   });
 }
 
+// For minimum 0.
 ExprId JsonRules::non_negative_number() {
   return rule("non-negative-number", [&] {
     return ast_.sequence({unsigned_integer(), fraction_and_exponent()});
   });
 }
 
+// With fraction and exponent.
 ExprId JsonRules::number() {
   return rule("number", [&] {
     return ast_.sequence({ast_.optional(ast_.text("-")), non_negative_number()});
@@ -160,6 +173,7 @@ ExprId JsonRules::string_char() {
   });
 }
 
+// Lengths count characters, an escape as one.
 ExprId JsonRules::string(uint32_t min, uint32_t max) {
   const auto quoted = [&] {
     return ast_.sequence({ast_.text("\""), ast_.repeat(string_char(), min, max), ast_.text("\"")});
@@ -167,6 +181,7 @@ ExprId JsonRules::string(uint32_t min, uint32_t max) {
   return min == 0 && max == kUnbounded ? rule("string", quoted) : quoted();
 }
 
+// A character of the set, plain or escaped.
 ExprId JsonRules::char_of(const CodeSet& set) {
   std::vector<ExprId> forms;
   CodeSet plain = intersection(set, plain_json_chars());
@@ -178,20 +193,24 @@ ExprId JsonRules::char_of(const CodeSet& set) {
   return ast_.choice(std::move(forms));
 }
 
+// Between the members of an object or the items of a list.
 ExprId JsonRules::comma_then(ExprId part) {
   return ast_.sequence({ast_.text(","), space(), part});
 }
 
+// "name": value
 ExprId JsonRules::member(ExprId name, ExprId value) {
   return ast_.sequence({name, ast_.text(":"), space(), value});
 }
 
+// Brackets around what may be empty.
 ExprId JsonRules::enclosed(char open, ExprId content, bool can_be_empty, char close) {
   const ExprId inside = ast_.sequence({content, space()});
   return ast_.sequence({ast_.text({&open, 1}), space(),
                         can_be_empty ? ast_.optional(inside) : inside, ast_.text({&close, 1})});
 }
 
+// Between min and max items with commas.
 ExprId JsonRules::list(ExprId item, uint32_t min, uint32_t max) {
   const uint32_t rest_min = min == 0 ? 0 : min - 1;
   const uint32_t rest_max = max == kUnbounded ? kUnbounded : max - 1;
@@ -199,6 +218,7 @@ ExprId JsonRules::list(ExprId item, uint32_t min, uint32_t max) {
   return ast_.sequence({item, ast_.repeat(comma_then(item), rest_min, rest_max)});
 }
 
+// Any object, list or value.
 ExprId JsonRules::object() {
   return rule("object", [&] {
     const ExprId members = list(member(string(0, kUnbounded), value()), 1, kUnbounded);

@@ -13,16 +13,19 @@ namespace quern {
 // Each part becomes one rule at its first use. No white space around the parts.
 class JsonRules {
  public:
+  // Borrows the AST; each rule is made once, when it is first asked for.
   explicit JsonRules(GrammarAst& ast) : ast_(ast) {}
 
   // Nothing, a space, or a line break with an indent: bounded, so that a model cannot stay in it.
   ExprId space();
+  // Values of one type.
   ExprId boolean();
   ExprId null();
   ExprId integer();                           // at most 16 digits
   ExprId number();                            // is_finite as float64
   ExprId non_negative_number();               // likewise
   ExprId string(uint32_t min, uint32_t max);  // length in code points
+  // Of any content.
   ExprId value();
   ExprId object();
   ExprId array();
@@ -48,6 +51,7 @@ class JsonRules {
   ExprId digits(uint32_t min, uint32_t max);
   ExprId hex(uint32_t count);
 
+  // And the rules by name.
   GrammarAst& ast_;
   std::map<std::string, RuleId> rules_;
 };

@@ -43,6 +43,9 @@ Result<void> check_members(const SchemaJson& value) {
 
 }  // namespace
 
+// Errors: kInvalidArgument with the place in the schema; kUnimplemented for keywords that would
+// change
+// what is accepted.
 Result<SchemaGrammar> grammar_from_json_schema(std::string_view schema) {
   if (schema.size() > kMaxSchemaBytes) {
     return fail::invalid("The JSON schema has {} bytes; the limit is {}.", schema.size(),

@@ -10,6 +10,7 @@
 
 namespace quern {
 
+// The grammar, and what of the schema it does not hold.
 struct SchemaGrammar {
   Grammar grammar;
   // Keywords whose meaning the grammar does not hold, with their place:
@@ -17,6 +18,7 @@ struct SchemaGrammar {
   std::vector<std::string> unenforced;
 };
 
+// Larger schemas are refused before they are read.
 inline constexpr size_t kMaxSchemaBytes = size_t{256} << 10;
 inline constexpr size_t kMaxSchemaMembers = 2000;  // of one object of the JSON text
 inline constexpr int kMaxSchemaDepth = 128;        // nested values of the JSON text

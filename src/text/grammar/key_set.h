@@ -11,8 +11,10 @@ namespace quern {
 // Open addressing; an entry counts only if its stamp is that of the current round.
 class KeySet {
  public:
+  // A set of numbers that is emptied often: clearing it costs nothing.
   KeySet() : entries_(kFirstSize) {}
 
+  // Entries of older stamps are empty.
   void clear() {
     size_ = 0;
     if (++stamp_ == 0) {
@@ -27,12 +29,14 @@ class KeySet {
   }
 
  private:
+  // A key counts where its stamp is the current one.
   struct Entry {
     uint64_t key = 0;
     uint32_t stamp = 0;
   };
   static constexpr size_t kFirstSize = 256;  // a power of two, as all sizes
 
+  // Whether it is new. There is room.
   bool insert_without_growth(uint64_t key) {
     const size_t mask = entries_.size() - 1;
     size_t i = static_cast<size_t>((key * 0x9E3779B97F4A7C15ULL) >> 32) & mask;
@@ -43,6 +47,7 @@ class KeySet {
     ++size_;
     return true;
   }
+  // Twice the size.
   void grow() {
     std::vector<Entry> old(entries_.size() * 2);
     old.swap(entries_);
@@ -52,6 +57,7 @@ class KeySet {
     }
   }
 
+  // Open addressing; the size is a power of two.
   std::vector<Entry> entries_;
   uint32_t stamp_ = 1;
   size_t size_ = 0;

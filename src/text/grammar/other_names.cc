@@ -9,11 +9,13 @@
 namespace quern {
 namespace {
 
+// A node of the tree of names.
 struct Node {
   std::map<uint32_t, size_t> children;
   bool is_name = false;
 };
 
+// Names by their characters; a node is an end where a name ends.
 std::vector<Node> make_tree(const std::vector<std::string>& names) {
   std::vector<Node> nodes(1);
   for (std::string_view name : names) {
@@ -48,6 +50,7 @@ ExprId rest_of(GrammarAst& ast, const Node& node, const std::vector<RuleId>& rul
 
 }  // namespace
 
+// Any name but these: leaves the tree at some character, or ends inside of it.
 ExprId other_name(GrammarAst& ast, const std::vector<std::string>& names) {
   const std::vector<Node> nodes = make_tree(names);
   std::vector<RuleId> rules;

@@ -28,6 +28,7 @@ std::string pointer_part(const std::string& name) {
 
 }  // namespace
 
+// Properties in the order of the schema, with the required ones that it does not describe.
 Result<std::vector<SchemaConverter::Property>> SchemaConverter::read_properties(
     const SchemaJson& schema, const std::string& place) {
   SchemaJson declared = schema.value("properties", SchemaJson::object());
@@ -99,6 +100,7 @@ ExprId SchemaConverter::members(const std::vector<Property>& properties,
   return head ? *head : ast_.text("");
 }
 
+// Names stand in the order of the schema; others may follow where they are allowed.
 Result<ExprId> SchemaConverter::convert_object(const SchemaJson& schema, const std::string& place) {
   QUERN_ASSIGN_OR_RETURN(const Counts counts, read_counts(schema, "Properties", place));
   if (counts.min > 1) not_enforced("minProperties", place);
@@ -124,6 +126,7 @@ Result<ExprId> SchemaConverter::convert_object(const SchemaJson& schema, const s
   return rules_.enclosed('{', members(properties, additional), can_be_empty, '}');
 }
 
+// Lists of one kind of item, or tuples.
 Result<ExprId> SchemaConverter::convert_array(const SchemaJson& schema, const std::string& place) {
   if (schema.value("uniqueItems", SchemaJson(false)) != SchemaJson(false)) {
     not_enforced("uniqueItems", place);

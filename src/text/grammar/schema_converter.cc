@@ -13,8 +13,10 @@ namespace {
 
 // Of convert(), which recurses; references start anew, as rules.
 constexpr int kMaxConvertDepth = 128;
+// allOf and $ref may nest this deep before they are taken for a circle.
 constexpr int kMaxFlattenDepth = 64;
 constexpr int kMaxMerges = 4096;  // of the whole document
+// Bounds on lengths and counts: a grammar holds them by repeating.
 constexpr uint32_t kMaxCount = 100'000;
 
 // What a grammar cannot hold and what would change the structure.
@@ -33,6 +35,7 @@ constexpr std::array<std::string_view, 14> kRefused = {"not",
                                                        "propertyNames",
                                                        "additionalItems"};
 
+// Keywords that the grammar holds.
 constexpr std::array<std::string_view, 26> kHeld = {"$ref",
                                                     "type",
                                                     "enum",
@@ -65,6 +68,7 @@ struct Hint {
   std::string_view keyword;
   std::string_view type;
 };
+// Keywords that change nothing a grammar could hold, and what is said of them.
 constexpr std::array<Hint, 17> kHints = {{
     {"properties", "object"},
     {"required", "object"},
@@ -85,17 +89,20 @@ constexpr std::array<Hint, 17> kHints = {{
     {"exclusiveMaximum", "number"},
 }};
 
+// A linear search.
 template <class List>
 bool is_in(const List& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+// A type of the list, or the one type.
 bool has_type(const SchemaJson& value, const std::string& type) {
   if (type == "integer") return value.is_number_integer();
   if (type == "number") return value.is_number();
   return type == value.type_name();
 }
 
+// true, or no keyword at all.
 bool says_nothing(const SchemaJson& schema) {
   return std::all_of(schema.items().begin(), schema.items().end(),
                      [](const auto& item) { return is_annotation(item.key()); });
@@ -103,11 +110,13 @@ bool says_nothing(const SchemaJson& schema) {
 
 }  // namespace
 
+// Each keyword is named once.
 void SchemaConverter::not_enforced(const std::string& keyword, const std::string& place) {
   std::string text = fmt::format("{} at {}", keyword, place);
   if (!is_in(unenforced_, text)) unenforced_.push_back(std::move(text));
 }
 
+// The root rule and all that it needs.
 Result<GrammarAst> SchemaConverter::run() {
   const RuleId root = ast_.declare("root");
   ast_.set_root(root);
@@ -122,6 +131,7 @@ Result<GrammarAst> SchemaConverter::run() {
   return std::move(ast_);
 }
 
+// Errors: a keyword that would change what is accepted.
 Result<void> SchemaConverter::check_keywords(const SchemaJson& schema, const std::string& place) {
   for (const auto& [keyword, value] : schema.items()) {
     if (is_in(kRefused, keyword)) {
@@ -133,6 +143,7 @@ Result<void> SchemaConverter::check_keywords(const SchemaJson& schema, const std
   return {};
 }
 
+// A schema anywhere in the document; `place` is its path, for errors.
 Result<ExprId> SchemaConverter::convert(const SchemaJson& schema, const std::string& place) {
   if (schema == SchemaJson(true)) return rules_.value();
   if (schema == SchemaJson(false)) return fail::invalid("Nothing fits the schema at {}.", place);
@@ -156,6 +167,7 @@ Result<ExprId> SchemaConverter::convert(const SchemaJson& schema, const std::str
   return result;
 }
 
+// After allOf and $ref are merged.
 Result<ExprId> SchemaConverter::convert_flat(const SchemaJson& schema, const std::string& place) {
   if (schema == SchemaJson(false)) return fail::invalid("Nothing fits the schema at {}.", place);
   QUERN_TRY(check_keywords(schema, place));
@@ -196,6 +208,7 @@ ExprId SchemaConverter::literal(const SchemaJson& value) {
   return ast_.text(value.dump());
 }
 
+// enum and const.
 Result<ExprId> SchemaConverter::convert_values(const SchemaJson& schema, const std::string& place) {
   const SchemaJson none = SchemaJson::array();
   SchemaJson values = schema.value("enum", none);
@@ -223,6 +236,7 @@ Result<ExprId> SchemaConverter::convert_values(const SchemaJson& schema, const s
   return ast_.choice(std::move(choices));
 }
 
+// One alternative for each type.
 Result<ExprId> SchemaConverter::convert_types(const SchemaJson& schema, const std::string& place) {
   std::vector<std::string> types;
   if (schema.contains("type")) {
@@ -248,6 +262,7 @@ Result<ExprId> SchemaConverter::convert_types(const SchemaJson& schema, const st
   return ast_.choice(std::move(choices));
 }
 
+// By type.
 Result<ExprId> SchemaConverter::convert_type(const SchemaJson& schema, const std::string& type,
                                              const std::string& place) {
   if (type == "object") return convert_object(schema, place);
@@ -263,6 +278,7 @@ Result<ExprId> SchemaConverter::convert_type(const SchemaJson& schema, const std
       type, place);
 }
 
+// A rule for each schema that is referred to, so that recursion ends.
 Result<ExprId> SchemaConverter::convert_reference(const SchemaJson& reference,
                                                   const std::string& place) {
   QUERN_ASSIGN_OR_RETURN(const SchemaJson* target, resolve(reference, place));
@@ -282,6 +298,7 @@ Result<ExprId> SchemaConverter::convert_reference(const SchemaJson& reference,
   return ast_.rule(rule);
 }
 
+// "#/a/b" within the document. Errors: elsewhere, or nothing there.
 Result<const SchemaJson*> SchemaConverter::resolve(const SchemaJson& reference,
                                                    const std::string& place) const {
   if (!reference.is_string()) return fail::invalid("'$ref' at {} is not a text.", place);
@@ -318,6 +335,7 @@ Result<const SchemaJson*> SchemaConverter::resolve(const SchemaJson& reference,
   return target;
 }
 
+// Merges allOf and the keywords beside it into one schema.
 Result<SchemaJson> SchemaConverter::flatten(const SchemaJson& schema, const std::string& place) {
   if (!schema.is_object()) {
     if (schema == SchemaJson(true)) return SchemaJson::object();
@@ -351,6 +369,7 @@ Result<SchemaJson> SchemaConverter::flatten(const SchemaJson& schema, const std:
   return result;
 }
 
+// Errors: negative, not whole, past kMaxCount, or crossed.
 Result<SchemaConverter::Counts> SchemaConverter::read_counts(const SchemaJson& schema,
                                                              const std::string& what,
                                                              const std::string& place) const {

@@ -10,17 +10,21 @@
 namespace quern {
 namespace {
 
+// Keywords for people, of which the first one is kept.
 constexpr std::array<std::string_view, 19> kAnnotations = {
     "$anchor",         "$comment",         "$defs",   "$id",         "$schema",    "$vocabulary",
     "contentEncoding", "contentMediaType", "default", "definitions", "deprecated", "description",
     "example",         "examples",         "id",      "readOnly",    "strict",     "title",
     "writeOnly"};
 
+// Merges two schemas that must both hold. Errors where a grammar cannot say so.
 class Merger {
  public:
+  // Borrows both.
   Merger(const SchemaJson& a, const SchemaJson& b, const std::string& place)
       : a_(a), b_(b), place_(place), result_(a) {}
 
+  // Keyword by keyword.
   Result<SchemaJson> run() {
     QUERN_TRY(merge_properties());
     for (const auto& [keyword, value] : b_.items()) {
@@ -35,10 +39,12 @@ class Merger {
   }
 
  private:
+  // Nothing fits both.
   tl::unexpected<Error> contradiction(const std::string& keyword) const {
     return fail::invalid("Nothing satisfies both schemas at {}: see '{}'.", place_, keyword);
   }
 
+  // Each keyword has a rule of its own.
   Result<void> merge_keyword(const std::string& keyword, const SchemaJson& x, const SchemaJson& y) {
     const bool takes_larger = keyword == "minimum" || keyword == "exclusiveMinimum" ||
                               keyword == "minLength" || keyword == "minItems" ||
@@ -67,6 +73,7 @@ class Merger {
         "The schemas at {} have two values of '{}', which have no common form.", place_, keyword);
   }
 
+  // Sum of two lists without doubles.
   static SchemaJson both(const SchemaJson& x, const SchemaJson& y) {
     if (x == y || y == SchemaJson(true)) return x;
     if (x == SchemaJson(true)) return y;
@@ -74,10 +81,12 @@ class Merger {
     return {{"allOf", SchemaJson::array({x, y})}};
   }
 
+  // A list of one where it is none.
   static SchemaJson as_list(const SchemaJson& value) {
     return value.is_array() ? value : SchemaJson::array({value});
   }
 
+  // Types of both; a number that is an integer is one.
   Result<void> merge_types(const SchemaJson& x, const SchemaJson& y) {
     SchemaJson types = SchemaJson::array();
     const SchemaJson second = as_list(y);
@@ -97,6 +106,7 @@ class Merger {
     return {};
   }
 
+  // Values of both.
   Result<void> merge_enums(const SchemaJson& x, const SchemaJson& y) {
     SchemaJson values = SchemaJson::array();
     for (const SchemaJson& value : x) {
@@ -137,11 +147,13 @@ class Merger {
 
 }  // namespace
 
+// Whether it is one of kAnnotations.
 bool is_annotation(const std::string& keyword) {
   return std::find(kAnnotations.begin(), kAnnotations.end(), keyword) != kAnnotations.end() ||
          keyword.rfind("x-", 0) == 0;
 }
 
+// Errors: kInvalidArgument for contradictions, with the place.
 Result<SchemaJson> merge_schemas(const SchemaJson& a, const SchemaJson& b,
                                  const std::string& place) {
   return Merger(a, b, place).run();

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// Bounds beyond are none: no integer of 64 bits reaches them.
 constexpr int64_t kLargest = 9'000'000'000'000'000'000;
 
 // A bound of a schema, as the nearest integer inside.
@@ -18,6 +19,7 @@ struct Bound {
   int64_t value = 0;
 };
 
+// Bounds are doubles in JSON.
 int64_t clamp_to_int64(double value) {
   if (value >= static_cast<double>(kLargest)) return kLargest;
   if (value <= -static_cast<double>(kLargest)) return -kLargest;
@@ -68,6 +70,7 @@ Result<Bound> read_bound(const SchemaJson& schema, const std::string& side, int6
 
 }  // namespace
 
+// multipleOf is not enforced; bounds are, digit by digit.
 Result<ExprId> SchemaConverter::convert_integer(const SchemaJson& schema,
                                                 const std::string& place) {
   if (schema.contains("multipleOf") && schema["multipleOf"] != SchemaJson(1)) {

@@ -11,6 +11,7 @@ constexpr const char* kDate =
     "([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|"
     "02-(0[1-9]|1[0-9]|2[0-8]))|"
     "([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)";
+// RFC 3339 and RFC 4122, as patterns.
 constexpr const char* kTime =
     "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
 constexpr const char* kUuid =
@@ -18,6 +19,7 @@ constexpr const char* kUuid =
 
 }  // namespace
 
+// Nothing for formats that are hints only.
 Result<std::optional<ExprId>> SchemaConverter::convert_format(const std::string& format) {
   std::string pattern;
   if (format == "date") pattern = kDate;
@@ -29,6 +31,7 @@ Result<std::optional<ExprId>> SchemaConverter::convert_format(const std::string&
   return std::optional<ExprId>(expr);
 }
 
+// pattern, format and lengths; pattern and lengths together cannot be held.
 Result<ExprId> SchemaConverter::convert_string(const SchemaJson& schema, const std::string& place) {
   QUERN_ASSIGN_OR_RETURN(const Counts length, read_counts(schema, "Length", place));
   const bool has_length = schema.contains("minLength") || schema.contains("maxLength");

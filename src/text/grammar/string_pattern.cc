@@ -10,10 +10,14 @@
 namespace quern {
 namespace {
 
+// Of groups within groups.
 constexpr int kMaxPatternDepth = 64;
+// Of one repetition.
 constexpr uint32_t kMaxPatternRepeats = 10'000;
+// Signs that may be escaped.
 constexpr std::string_view kPunctuation = "^$\\.*+?()[]{}|/-\"'!#%&,:;<=>@_`~ ";
 
+// \d, \w and \s, in ASCII.
 CodeSet digit_chars() {
   return {{'0', '9'}};
 }
@@ -32,6 +36,7 @@ CodeSet space_chars() {
                         {0x3000, 0x3000},
                         {0xFEFF, 0xFEFF}});
 }
+// '.' matches all but line breaks.
 CodeSet dot_chars() {
   return complement({{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}});
 }
@@ -56,8 +61,11 @@ std::optional<CodeSet> class_escape(char c) {
   }
 }
 
+// A subset of ECMA-262's regular expressions, over the characters of a JSON string. One pattern
+// each.
 class PatternParser {
  public:
+  // Borrows all three.
   PatternParser(GrammarAst& ast, JsonRules& rules, std::string_view text)
       : ast_(ast), rules_(rules), text_(text) {}
 
@@ -78,6 +86,7 @@ class PatternParser {
   }
 
  private:
+  // Helpers of the descent, as in gbnf_parser.cc.
   bool at_end() const { return position_ >= text_.size(); }
   char peek(size_t ahead = 0) const {
     return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
@@ -87,6 +96,7 @@ class PatternParser {
     ++position_;
     return true;
   }
+  // Errors with the place in the pattern.
   tl::unexpected<Error> unfit() const {
     return fail::invalid("The pattern '{}' is wrong at byte {}.", text_, position_);
   }
@@ -95,6 +105,9 @@ class PatternParser {
                                text_, what, position_);
   }
 
+  // a
+  // b
+  // c
   Result<ExprId> parse_alternates(int depth) {
     std::vector<ExprId> alternates;
     do {
@@ -104,6 +117,8 @@ class PatternParser {
     return ast_.choice(std::move(alternates));
   }
 
+  // Parts up to '
+  // ' or ')'.
   Result<ExprId> parse_sequence(int depth) {
     std::vector<ExprId> items;
     while (!at_end() && peek() != '|' && peek() != ')' && peek() != '$') {
@@ -118,6 +133,7 @@ class PatternParser {
     return items.empty() ? ast_.text("") : ast_.sequence(std::move(items));
   }
 
+  // A character, class or group with its repetition.
   Result<ExprId> parse_part(int depth) {
     switch (peek()) {
       case '^':
@@ -143,6 +159,7 @@ class PatternParser {
     }
   }
 
+  // (...), (?:...); others are refused.
   Result<ExprId> parse_group(int depth) {
     if (depth >= kMaxPatternDepth) return unfit();
     if (peek(1) == '?' && peek(2) != ':') return unknown("a group of a special kind");
@@ -168,6 +185,7 @@ class PatternParser {
     return CodeSet{{step.code_point, step.code_point}};
   }
 
+  // A character behind a backslash.
   Result<uint32_t> parse_escape() {
     const char c = peek(1);
     if (c != '\0' && kPunctuation.find(c) != std::string_view::npos) {
@@ -187,6 +205,7 @@ class PatternParser {
     return unknown(fmt::format("the escape \\{}", c));
   }
 
+  // \x41, \u0041.
   Result<uint32_t> parse_hex(int count) {
     uint32_t value = 0;
     for (int i = 0; i < count; ++i) {
@@ -201,6 +220,7 @@ class PatternParser {
     return value;
   }
 
+  // [a-z], [^a-z].
   Result<CodeSet> parse_class() {
     ++position_;
     const bool is_negated = take('^');
@@ -240,6 +260,7 @@ class PatternParser {
     return item;
   }
 
+  // {m}, {m,}, {m,n}.
   Result<ExprId> parse_bounds(ExprId item) {
     QUERN_ASSIGN_OR_RETURN(const uint32_t min, parse_count());
     uint32_t max = min;
@@ -253,6 +274,7 @@ class PatternParser {
     return ast_.repeat(item, min, max);
   }
 
+  // Errors: past the limit.
   Result<uint32_t> parse_count() {
     const size_t begin = position_;
     uint32_t value = 0;
@@ -275,6 +297,7 @@ class PatternParser {
 
 }  // namespace
 
+// Without anchors a pattern may match anywhere, as JSON Schema has it.
 Result<ExprId> string_pattern(GrammarAst& ast, JsonRules& rules, std::string_view pattern) {
   return PatternParser(ast, rules, pattern).run();
 }

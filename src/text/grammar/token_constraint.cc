@@ -12,17 +12,20 @@ constexpr size_t kMaxMasks = 1024;  // 6 MiB for 49,152 tokens
 
 }  // namespace
 
+// Shares the trie; an automaton of its own.
 TokenConstraint::TokenConstraint(std::shared_ptr<const TokenTrie> trie, const Grammar& grammar)
     : trie_(std::move(trie)),
       automaton_(grammar),
       state_(automaton_.start()),
       path_(trie_->max_depth() + 1) {}
 
+// Masks of forgotten states go too.
 void TokenConstraint::forget_all_but_state() {
   masks_.clear();
   state_ = automaton_.keep_only(state_);
 }
 
+// Before a step, so that a long answer does not reach the limits.
 void TokenConstraint::forget_if_filling() {
   if (automaton_.is_filling()) forget_all_but_state();
   if (masks_.size() >= kMaxMasks) masks_.clear();
@@ -64,6 +67,7 @@ bool TokenConstraint::walk_trie(TokenMask& mask) {
   return true;
 }
 
+// Tokens of the trie that the automaton can take from here. Errors: kResourceExhausted.
 Result<TokenMask> TokenConstraint::compute_mask() {
   const Tokenizer& tokenizer = trie_->tokenizer();
   TokenMask mask(tokenizer.vocab_size());
@@ -86,6 +90,7 @@ Result<TokenMask> TokenConstraint::compute_mask() {
   return mask;
 }
 
+// Remembered for each state.
 Result<const TokenMask*> TokenConstraint::allowed() {
   if (has_ended_) return fail::precondition("The constrained text has ended.");
   forget_if_filling();
@@ -97,6 +102,7 @@ Result<const TokenMask*> TokenConstraint::allowed() {
   return kept.get();
 }
 
+// Errors: kInvalidArgument for a token that is not allowed.
 Result<void> TokenConstraint::accept(int32_t token) {
   if (has_ended_) return fail::precondition("The constrained text has ended.");
   const Tokenizer& tokenizer = trie_->tokenizer();

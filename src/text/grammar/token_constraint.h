@@ -19,6 +19,7 @@ namespace quern {
 // thread only; many constraints can share a trie and a grammar.
 class TokenConstraint {
  public:
+  // Begins at the empty text. One answer each.
   TokenConstraint(std::shared_ptr<const TokenTrie> trie, const Grammar& grammar);
 
   // What may come next; valid until the next call. Empty only when must_end() and the vocabulary
@@ -32,6 +33,7 @@ class TokenConstraint {
 
   // Whether the text so far matches the grammar; whether nothing can follow it.
   bool can_end() const { return automaton_.can_end(state_); }
+  // Whether only an end token may follow.
   bool must_end() const { return has_ended_ || automaton_.must_end(state_); }
 
   // Frees the masks; later ones are computed anew.
@@ -44,9 +46,11 @@ class TokenConstraint {
   void forget_all_but_state();
   void forget_if_filling();
 
+  // Of the tokenizer, shared by all answers.
   std::shared_ptr<const TokenTrie> trie_;
   GrammarAutomaton automaton_;
   GrammarAutomaton::State state_;
+  // After an end token.
   bool has_ended_ = false;
   std::unordered_map<GrammarAutomaton::State, std::unique_ptr<const TokenMask>> masks_;
   std::vector<GrammarAutomaton::State> path_;  // state at each depth of the walk

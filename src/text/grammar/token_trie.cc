@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kManyNodes = 8;  // below it, a set of bytes costs more than the steps it saves
 
+// Tokens that add text, by their bytes: neighbours share their begins.
 std::vector<int32_t> sorted_text_tokens(const Tokenizer& tokenizer) {
   std::vector<int32_t> tokens;
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
@@ -29,6 +30,7 @@ std::vector<int32_t> sorted_text_tokens(const Tokenizer& tokenizer) {
 
 }  // namespace
 
+// Nodes in order of a walk, each with where its subtree ends.
 TokenTrie::TokenTrie(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {
   std::vector<uint32_t> path;  // nodes from the root's child to the last token
   for (const int32_t token : sorted_text_tokens(tokenizer)) {

@@ -17,6 +17,7 @@ namespace quern {
 // without bytes, none over 65,535 bytes.
 class TokenTrie {
  public:
+  // No token ends here.
   static constexpr uint32_t kNone = ~uint32_t{0};
   // Nodes in depth-first order, by rising byte; the root is left out.
   struct Node {
@@ -24,9 +25,11 @@ class TokenTrie {
     uint32_t first_token = 0;  // tokens that end at earlier nodes
     uint32_t below = kNone;    // index for below(), of nodes with many below
     uint16_t depth = 0;        // of the root's children: 1
+    // On the edge to it.
     uint8_t byte = 0;
   };
 
+  // Borrows the tokenizer, which must outlive it.
   explicit TokenTrie(const Tokenizer& tokenizer);
 
   const Tokenizer& tokenizer() const { return *tokenizer_; }
@@ -40,16 +43,20 @@ class TokenTrie {
   // What is below the node with this index: the bytes of all nodes, and the depth of the deepest
   // one, counted from that node.
   struct Below {
+    // Bytes of the subtree, and its height: lets a walk take it as a whole.
     std::bitset<256> bytes;
     size_t height = 0;
   };
   const Below& below(uint32_t index) const { return below_[index]; }
+  // Of any token, in bytes.
   size_t max_depth() const { return max_depth_; }
 
  private:
+  // While it is made.
   void add(std::string_view bytes, std::vector<uint32_t>& path);
   void collect_below();
 
+  // Nodes in preorder; tokens that end at a node stand together.
   const Tokenizer* tokenizer_;
   std::vector<Node> nodes_;  // and one more that ends the last token
   std::vector<int32_t> tokens_;

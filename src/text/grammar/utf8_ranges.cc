@@ -18,6 +18,7 @@ constexpr std::array<CodeRange, 5> kBlocks = {{
     {0x10000, kMaxCodePoint},
 }};
 
+// Splits where the number of bytes changes, and where ranges of bytes would not be independent.
 void append_sequence(CodeRange range, std::vector<ByteSequence>& out) {
   std::string first;
   std::string last;
@@ -52,6 +53,7 @@ void split(CodeRange range, std::vector<ByteSequence>& out) {
 
 }  // namespace
 
+// A few for each range of code points.
 std::vector<ByteSequence> utf8_sequences(const CodeSet& set) {
   std::vector<ByteSequence> sequences;
   for (const CodeRange& range : set) {

@@ -10,6 +10,7 @@
 
 namespace quern {
 
+// Both ends included.
 struct ByteRange {
   uint8_t first = 0;
   uint8_t last = 0;  // included
@@ -17,6 +18,7 @@ struct ByteRange {
 
 // Any byte of the first range, then any of the second, ...
 struct ByteSequence {
+  // As many ranges as bytes.
   std::array<ByteRange, 4> ranges = {};
   size_t size = 0;
 };
