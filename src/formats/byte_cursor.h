@@ -14,13 +14,17 @@ namespace quern {
 // Every take_ function returns false, and moves nothing, when too few bytes remain.
 class ByteCursor {
  public:
+  // Borrows the bytes.
   explicit ByteCursor(std::span<const std::byte> bytes, std::endian order = std::endian::little)
       : bytes_(bytes), order_(order) {}
 
+  // Bytes taken, and bytes left.
   size_t offset() const { return offset_; }
   size_t remaining() const { return bytes_.size() - offset_; }
   std::endian order() const { return order_; }
 
+  // The next number in the file's byte order. False where too few bytes are left; nothing is taken
+  // then.
   template <class T>
   bool take_number(T& value) {
     if (remaining() < sizeof(T)) return false;
@@ -31,6 +35,7 @@ class ByteCursor {
     offset_ += sizeof(T);
     return true;
   }
+  // A view into the bytes, or false.
   bool take_bytes(size_t size, std::string_view& value) {
     if (remaining() < size) return false;
     value = {reinterpret_cast<const char*>(bytes_.data()) + offset_, size};
@@ -39,6 +44,7 @@ class ByteCursor {
   }
 
  private:
+  // The whole file, or the part that is read.
   std::span<const std::byte> bytes_;
   std::endian order_;
   size_t offset_ = 0;

@@ -18,6 +18,7 @@ struct Field {
   uint8_t count;
 };
 
+// Widths of the fields of a block of two- and four-byte numbers; the rest is bytes.
 struct BlockFields {
   DType dtype;
   std::array<Field, 2> fields;  // count 0: unused
@@ -49,10 +50,12 @@ constexpr std::array kBlockFields = {
     BlockFields{DType::kQ2_0, {{{0, 2, 1}, {}}}},
 };
 
+// Types that look the same in both orders.
 bool has_only_bytes(DType dtype) {
   return dtype == DType::kMXFP4 || dtype == DType::kNVFP4;
 }
 
+// Each field by its width.
 void swap_fields(const BlockFields& format, std::span<std::byte> block) {
   for (const Field& field : format.fields) {
     const size_t size = size_t{field.width} * field.count;
@@ -62,6 +65,7 @@ void swap_fields(const BlockFields& format, std::span<std::byte> block) {
 
 }  // namespace
 
+// Groups of `width` bytes.
 void reverse_byte_groups(std::span<std::byte> bytes, size_t width) {
   if (width < 2) return;
   for (size_t at = 0; at + width <= bytes.size(); at += width) {
@@ -69,6 +73,7 @@ void reverse_byte_groups(std::span<std::byte> bytes, size_t width) {
   }
 }
 
+// In place. Errors: kUnimplemented for types whose layout is not known here.
 Result<void> swap_byte_order(DType dtype, std::span<std::byte> blocks) {
   const DTypeInfo& info = dtype_info(dtype);
   if (!info.is_quantized) {

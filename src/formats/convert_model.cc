@@ -46,6 +46,7 @@ Metadata part_metadata(const GgufFile& source, const SplitPlace& place) {
   return metadata;
 }
 
+// "model-00002-of-00003.gguf" where there are several parts.
 std::string part_path(const std::string& path, const SplitPlace& place) {
   if (place.count == 1) return path;
   std::string_view prefix = path;
@@ -55,6 +56,7 @@ std::string part_path(const std::string& path, const SplitPlace& place) {
 
 }  // namespace
 
+// Tensors keep their order; the first part has all metadata.
 Result<ConvertReport> convert_model(const GgufFile& source, const std::string& path,
                                     const ConvertOptions& options, const ByteProgress& progress) {
   if (options.part_bytes < 0) {

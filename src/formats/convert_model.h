@@ -11,12 +11,14 @@
 
 namespace quern {
 
+// What the copies look like. A plain value.
 struct ConvertOptions {
   std::endian order = std::endian::little;
   // The most bytes of weights in one file; a larger tensor has a file of its own. 0: one file.
   int64_t part_bytes = 0;
 };
 
+// What was written.
 struct ConvertReport {
   std::vector<std::string> paths;
   int64_t num_tensors = 0;

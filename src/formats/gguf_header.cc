@@ -17,6 +17,7 @@ constexpr size_t kMinKeyBytes = 8 + 1 + 4 + 1;
 // The least a tensor entry takes: length, one byte of name, rank, type, offset.
 constexpr size_t kMinEntryBytes = 8 + 1 + 4 + 4 + 8;
 
+// "... ends at byte N inside of ...".
 tl::unexpected<Error> truncated(std::string_view what, const ByteCursor& cursor) {
   return fail::data_loss("The file ends inside {} at byte {}: {} bytes remain.", what,
                          cursor.offset(), cursor.remaining());
@@ -99,6 +100,7 @@ Result<MetadataValue> read_numbers(ByteCursor& cursor, MetadataType type, bool i
   return MetadataValue::packed(type, is_array, std::move(bytes));
 }
 
+// Length, then bytes. Any bytes may stand in a text.
 Result<MetadataValue> read_text(ByteCursor& cursor) {
   uint64_t size = 0;
   std::string_view text;
@@ -111,6 +113,7 @@ Result<MetadataValue> read_text(ByteCursor& cursor) {
   return MetadataValue::text(text);
 }
 
+// Arrays of arrays are refused: no reader has them.
 Result<MetadataValue> read_array(ByteCursor& cursor) {
   uint32_t id = 0;
   uint64_t count = 0;
@@ -127,6 +130,7 @@ Result<MetadataValue> read_array(ByteCursor& cursor) {
   return read_numbers(cursor, *type, true, count);
 }
 
+// Type, then value. Errors: an unknown type.
 Result<MetadataValue> read_value(ByteCursor& cursor) {
   uint32_t id = 0;
   if (!cursor.take_number(id)) return truncated("a value type", cursor);
@@ -158,6 +162,8 @@ Result<Shape> read_shape(ByteCursor& cursor) {
   return Shape::make(std::span(dims).first(rank));
 }
 
+// Name, extents, type and offset of one tensor. Errors name it, or its place where it has no name
+// yet.
 Result<TensorEntry> read_entry(ByteCursor& cursor, int64_t position) {
   TensorEntry entry;
   QUERN_ASSIGN_OR_RETURN(entry.name, read_name(cursor, "tensor", position));
@@ -180,6 +186,7 @@ Result<TensorEntry> read_entry(ByteCursor& cursor, int64_t position) {
 
 }  // namespace
 
+// Printable enough for errors and tools: no controls.
 bool is_valid_name(std::string_view name) {
   const auto is_control = [](char c) {
     const auto code = static_cast<unsigned char>(c);
@@ -188,10 +195,12 @@ bool is_valid_name(std::string_view name) {
   return !name.empty() && name.size() <= kMaxNameBytes && std::ranges::none_of(name, is_control);
 }
 
+// Names come from files: errors quote the begin.
 std::string shortened(std::string_view name) {
   return name.size() <= 80 ? std::string(name) : std::string(name.substr(0, 77)) + "...";
 }
 
+// Magic, version and counts. The byte order follows from the version.
 Result<Preamble> read_preamble(std::span<const std::byte> bytes) {
   Preamble result;
   ByteCursor cursor(bytes);
@@ -222,6 +231,7 @@ Result<Preamble> read_preamble(std::span<const std::byte> bytes) {
   return result;
 }
 
+// Errors: a key twice, malformed values; they name the key.
 Result<Metadata> read_metadata(ByteCursor& cursor, int64_t num_keys) {
   if (num_keys < 0 || static_cast<uint64_t>(num_keys) > cursor.remaining() / kMinKeyBytes) {
     return fail::data_loss("The header announces {} metadata keys; {} bytes remain.", num_keys,
@@ -244,6 +254,7 @@ Result<Metadata> read_metadata(ByteCursor& cursor, int64_t num_keys) {
   return metadata;
 }
 
+// Errors: those of read_entry(), and a name twice.
 Result<std::vector<TensorEntry>> read_tensor_entries(ByteCursor& cursor, int64_t num_tensors) {
   if (num_tensors < 0 || static_cast<uint64_t>(num_tensors) > cursor.remaining() / kMinEntryBytes) {
     return fail::data_loss("The header announces {} tensors; {} bytes remain.", num_tensors,
@@ -257,6 +268,7 @@ Result<std::vector<TensorEntry>> read_tensor_entries(ByteCursor& cursor, int64_t
   return entries;
 }
 
+// general.alignment, a power of two, or 32.
 Result<int64_t> read_alignment(const Metadata& metadata) {
   QUERN_ASSIGN_OR_RETURN(const int64_t alignment,
                          metadata.integer_or(kAlignmentKey, kDefaultAlignment));

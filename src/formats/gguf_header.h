@@ -15,6 +15,7 @@
 
 namespace quern::gguf {
 
+// What stands before the metadata.
 struct Preamble {
   uint32_t version = 0;
   std::endian order = std::endian::little;
@@ -25,9 +26,11 @@ struct Preamble {
 
 // A tensor's entry as the header states it; `offset` counts from the start of the data section.
 struct TensorEntry {
+  // As the file has it, before offsets are checked against the data.
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
+  // From the begin of the data.
   uint64_t offset = 0;
 };
 
@@ -36,9 +39,11 @@ bool is_valid_name(std::string_view name);
 // A hostile name as it may stand in a message: at most 80 bytes.
 std::string shortened(std::string_view name);
 
+// Errors: kInvalidArgument for other formats and versions; counts that the file cannot hold.
 Result<Preamble> read_preamble(std::span<const std::byte> bytes);
 // Each moves the cursor behind what it read.
 Result<Metadata> read_metadata(ByteCursor& cursor, int64_t num_keys);
+// Entries in the order of the file.
 Result<std::vector<TensorEntry>> read_tensor_entries(ByteCursor& cursor, int64_t num_tensors);
 // The power of two that general.alignment states, or 32.
 Result<int64_t> read_alignment(const Metadata& metadata);

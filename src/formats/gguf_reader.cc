@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// The file and, of a split model, the files beside it.
 Result<std::shared_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(auto file, open_part(path));
   const auto place = read_split_place(file->metadata_);
@@ -21,6 +22,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   return file;
 }
 
+// For bytes that somebody else holds, as fuzzers do; `owner` keeps them alive.
 Result<std::shared_ptr<GgufFile>> GgufFile::parse(std::span<const std::byte> bytes,
                                                   std::shared_ptr<const void> owner) {
   QUERN_ASSIGN_OR_RETURN(auto file, parse_part(bytes, std::move(owner)));
@@ -33,6 +35,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::parse(std::span<const std::byte> byt
   return file;
 }
 
+// One file, whole in itself.
 Result<std::shared_ptr<GgufFile>> GgufFile::parse_part(std::span<const std::byte> bytes,
                                                        std::shared_ptr<const void> owner) {
   std::shared_ptr<GgufFile> file(new GgufFile());
@@ -41,6 +44,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::parse_part(std::span<const std::byte
   return file;
 }
 
+// Maps it: weights are read when they are asked for.
 Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   auto file = parse_part(mapped->bytes(), mapped);
@@ -50,6 +54,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
   return file;
 }
 
+// Errors: a part is absent, or belongs to another model.
 Result<void> GgufFile::open_other_parts(const std::string& path, const SplitPlace& place) {
   const auto prefix = split_prefix(path, place);
   if (place.index != 0) {
@@ -86,6 +91,7 @@ Result<void> GgufFile::open_other_parts(const std::string& path, const SplitPlac
   return {};
 }
 
+// Moves the tensors over. Errors: place or count is not as expected.
 Result<void> GgufFile::adopt(GgufFile part, const SplitPlace& expected) {
   QUERN_ASSIGN_OR_RETURN(const SplitPlace place, read_split_place(part.metadata_));
   if (place.index != expected.index || place.count != expected.count) {
@@ -109,6 +115,7 @@ Result<void> GgufFile::adopt(GgufFile part, const SplitPlace& expected) {
   return {};
 }
 
+// Header, metadata, tensors, in the order of the file.
 Result<void> GgufFile::read_all() {
   QUERN_ASSIGN_OR_RETURN(const gguf::Preamble preamble, gguf::read_preamble(parts_.front().bytes));
   version_ = preamble.version;
@@ -124,6 +131,7 @@ Result<void> GgufFile::read_all() {
   return check_overlap();
 }
 
+// Absolute offsets. Errors: past the end, not aligned, sizes that overflow.
 Result<void> GgufFile::place_tensors(int64_t data_start, std::vector<gguf::TensorEntry> entries) {
   const auto file_size = static_cast<int64_t>(parts_.front().bytes.size());
   for (gguf::TensorEntry& entry : entries) {
@@ -152,6 +160,7 @@ Result<void> GgufFile::place_tensors(int64_t data_start, std::vector<gguf::Tenso
   return {};
 }
 
+// Sorted by offset: neighbours must not share bytes.
 Result<void> GgufFile::check_overlap() const {
   std::vector<const GgufTensor*> sorted;
   sorted.reserve(tensors_.size());
@@ -167,11 +176,13 @@ Result<void> GgufFile::check_overlap() const {
   return {};
 }
 
+// By the index, in logarithmic time.
 const GgufTensor* GgufFile::find(std::string_view name) const {
   const auto found = index_.find(name);
   return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
+// Errors: kNotFound with the name.
 Result<const GgufTensor*> GgufFile::require(std::string_view name) const {
   const GgufTensor* tensor = find(name);
   if (tensor == nullptr) {
@@ -180,6 +191,7 @@ Result<const GgufTensor*> GgufFile::require(std::string_view name) const {
   return tensor;
 }
 
+// In the order of the file.
 std::vector<WeightInfo> GgufFile::list() const {
   std::vector<WeightInfo> result;
   result.reserve(tensors_.size());
@@ -194,6 +206,7 @@ Result<WeightInfo> GgufFile::info(std::string_view name) const {
   return WeightInfo{tensor->name, tensor->dtype, tensor->shape};
 }
 
+// Points into the mapping where the byte order is the host's; else a copy.
 Result<Tensor> GgufFile::weight(std::string_view name) const {
   QUERN_ASSIGN_OR_RETURN(const GgufTensor* tensor, require(name));
   const Part& part = parts_[static_cast<size_t>(tensor->part)];

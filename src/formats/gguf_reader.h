@@ -18,9 +18,11 @@ namespace quern {
 
 // Where a tensor lies. `offset` counts from the start of its file; the bytes are in it.
 struct GgufTensor {
+  // As in the file; unique.
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;  // row-major, outermost first (ggml's dims reversed)
+  // From the begin of its file.
   int64_t offset = 0;
   int64_t size_bytes = 0;
   int part = 0;  // of a split model, from 0
@@ -43,11 +45,13 @@ class GgufFile final : public WeightSource {
   static Result<std::shared_ptr<GgufFile>> parse(std::span<const std::byte> bytes,
                                                  std::shared_ptr<const void> owner);
 
+  // Of the first part.
   const Metadata& metadata() const { return metadata_; }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }  // in the file's order
   const GgufTensor* find(std::string_view name) const;                 // null when absent
   int num_parts() const { return static_cast<int>(parts_.size()); }
   uint32_t version() const { return version_; }
+  // Of the first part; parts may differ.
   std::endian byte_order() const { return parts_.front().order; }
   int64_t alignment() const { return alignment_; }
 
@@ -56,6 +60,7 @@ class GgufFile final : public WeightSource {
   Result<Tensor> weight(std::string_view name) const override;
 
  private:
+  // One file of the model.
   struct Part {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
@@ -65,6 +70,7 @@ class GgufFile final : public WeightSource {
   // One file, whole model or part of one.
   static Result<std::shared_ptr<GgufFile>> parse_part(std::span<const std::byte> bytes,
                                                       std::shared_ptr<const void> owner);
+  // See .cc; each step trusts only what the ones before it have checked.
   static Result<std::shared_ptr<GgufFile>> open_part(const std::string& path);
   Result<void> read_all();
   Result<void> open_other_parts(const std::string& path, const SplitPlace& place);
@@ -74,6 +80,7 @@ class GgufFile final : public WeightSource {
   Result<const GgufTensor*> require(std::string_view name) const;
 
   std::vector<Part> parts_;  // at least one
+  // Facts of the first part.
   uint32_t version_ = 0;
   int64_t alignment_ = 0;
   Metadata metadata_;

@@ -6,12 +6,14 @@
 namespace quern {
 namespace {
 
+// Keys that splitting adds, as llama.cpp names them.
 constexpr std::string_view kIndexKey = "split.no";
 constexpr std::string_view kCountKey = "split.count";
 constexpr std::string_view kTensorsKey = "split.tensors.count";
 
 }  // namespace
 
+// Errors: numbers that make no place, such as part 3 of 2.
 Result<SplitPlace> read_split_place(const Metadata& metadata) {
   SplitPlace place;
   QUERN_ASSIGN_OR_RETURN(place.count, metadata.integer_or(kCountKey, 1));
@@ -31,6 +33,7 @@ Result<SplitPlace> read_split_place(const Metadata& metadata) {
   return place;
 }
 
+// The three keys.
 void set_split_place(Metadata& metadata, const SplitPlace& place) {
   const auto u16 = [](int64_t value) {
     return MetadataValue::number(static_cast<uint16_t>(value));
@@ -41,6 +44,7 @@ void set_split_place(Metadata& metadata, const SplitPlace& place) {
                MetadataValue::number(static_cast<int32_t>(place.num_tensors.value_or(0))));
 }
 
+// For the merged model.
 Metadata without_split_keys(const Metadata& metadata) {
   Metadata result;
   for (int64_t i = 0; i < metadata.size(); ++i) {
@@ -49,10 +53,12 @@ Metadata without_split_keys(const Metadata& metadata) {
   return result;
 }
 
+// Parts are counted from 1 in names and from 0 in metadata.
 std::string split_part_path(std::string_view prefix, int64_t index, int64_t count) {
   return fmt::format("{}-{:05}-of-{:05}.gguf", prefix, index + 1, count);
 }
 
+// Nothing where the path does not have the name of this part.
 std::optional<std::string> split_prefix(std::string_view path, const SplitPlace& place) {
   const std::string ending = split_part_path("", place.index, place.count);
   if (!path.ends_with(ending)) return std::nullopt;

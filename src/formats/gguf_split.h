@@ -22,6 +22,7 @@ inline constexpr int64_t kMaxSplitParts = 99999;  // names have five digits
 
 // Errors: kInvalidArgument for a count outside 0 to kMaxSplitParts, an index outside the count.
 Result<SplitPlace> read_split_place(const Metadata& metadata);
+// Adds or removes the keys of a part.
 void set_split_place(Metadata& metadata, const SplitPlace& place);
 Metadata without_split_keys(const Metadata& metadata);
 

@@ -11,8 +11,10 @@
 
 namespace quern::gguf {
 
+// The first bytes of each file.
 inline constexpr std::string_view kMagic = "GGUF";
 inline constexpr uint32_t kVersion = 3;  // what the writer writes; the reader takes 2 and 3
+// Of tensors, where the file does not say.
 inline constexpr int64_t kDefaultAlignment = 32;
 inline constexpr std::string_view kAlignmentKey = "general.alignment";
 inline constexpr uint32_t kArrayId = 9;           // value type id of an array
@@ -20,6 +22,7 @@ inline constexpr uint64_t kMaxNameBytes = 65535;  // of a key (GGUF) and of a te
 
 // Value type ids; nothing for an array (kArrayId) and for unknown ids.
 std::optional<MetadataType> find_metadata_type(uint32_t id);
+// The number that files have for it.
 uint32_t metadata_type_id(MetadataType type);
 
 // ggml's tensor type ids. Errors: text that continues "<name of the tensor> ...".

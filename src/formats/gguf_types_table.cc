@@ -8,10 +8,12 @@
 namespace quern::gguf {
 namespace {
 
+// A row: number in files, and type.
 struct ValueType {
   uint32_t id;
   MetadataType type;
 };
+// Numbers of metadata values, as the format's description has them.
 constexpr std::array kValueTypes = {
     ValueType{0, MetadataType::kUint8},   ValueType{1, MetadataType::kInt8},
     ValueType{2, MetadataType::kUint16},  ValueType{3, MetadataType::kInt16},
@@ -21,10 +23,12 @@ constexpr std::array kValueTypes = {
     ValueType{11, MetadataType::kInt64},  ValueType{12, MetadataType::kFloat64},
 };
 
+// A row: number in files, and type.
 struct TensorType {
   uint32_t id;
   DType dtype;
 };
+// Numbers of tensor types.
 constexpr std::array kTensorTypes = {
     TensorType{0, DType::kF32},     TensorType{1, DType::kF16},
     TensorType{2, DType::kQ4_0},    TensorType{3, DType::kQ4_1},
@@ -50,6 +54,7 @@ struct RemovedType {
   uint32_t id;
   std::string_view name;
 };
+// Types that were removed from the format; files with them get an error of their own.
 constexpr std::array kRemovedTypes = {
     RemovedType{4, "q4_2"},        RemovedType{5, "q4_3"},        RemovedType{31, "q4_0_4_4"},
     RemovedType{32, "q4_0_4_8"},   RemovedType{33, "q4_0_8_8"},   RemovedType{36, "iq4_nl_4_4"},
@@ -58,6 +63,7 @@ constexpr std::array kRemovedTypes = {
 
 }  // namespace
 
+// Nothing for unknown numbers.
 std::optional<MetadataType> find_metadata_type(uint32_t id) {
   const auto* found = std::ranges::find(kValueTypes, id, &ValueType::id);
   if (found == kValueTypes.end()) return std::nullopt;
@@ -68,6 +74,7 @@ uint32_t metadata_type_id(MetadataType type) {
   return std::ranges::find(kValueTypes, type, &ValueType::type)->id;
 }
 
+// Errors: kUnimplemented, telling removed types from unknown ones.
 Result<DType> find_tensor_dtype(uint32_t id) {
   const auto* found = std::ranges::find(kTensorTypes, id, &TensorType::id);
   if (found != kTensorTypes.end()) return found->dtype;
@@ -83,6 +90,7 @@ Result<DType> find_tensor_dtype(uint32_t id) {
   return fail::invalid("is of the unknown type {}", id);
 }
 
+// Nothing for types that files cannot have.
 std::optional<uint32_t> tensor_type_id(DType dtype) {
   const auto* found = std::ranges::find(kTensorTypes, dtype, &TensorType::dtype);
   if (found == kTensorTypes.end()) return std::nullopt;

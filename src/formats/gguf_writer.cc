@@ -20,6 +20,7 @@ constexpr int kMaxWrittenRank = 4;  // what other readers of the format take
 // Grows the header in the byte order of the file.
 class HeaderBytes {
  public:
+  // Collects the header in the file's byte order.
   explicit HeaderBytes(std::endian order) : order_(order) {}
 
   template <class T>
@@ -28,6 +29,7 @@ class HeaderBytes {
     if (order_ != std::endian::native) std::ranges::reverse(raw);
     bytes_.append(raw.data(), raw.size());
   }
+  // Length, then bytes.
   void text(std::string_view text) {
     number<uint64_t>(text.size());
     bytes_ += text;
@@ -46,6 +48,7 @@ class HeaderBytes {
   std::string bytes_;
 };
 
+// Each with its length.
 Result<void> put_texts(HeaderBytes& header, const MetadataValue& value) {
   for (int64_t i = 0; i < value.size(); ++i) {
     QUERN_ASSIGN_OR_RETURN(const std::string_view text, value.text_at(i));
@@ -54,6 +57,7 @@ Result<void> put_texts(HeaderBytes& header, const MetadataValue& value) {
   return {};
 }
 
+// Key, type, value. Errors: values that the format has no form for.
 Result<void> put_key(HeaderBytes& header, const std::string& key, const MetadataValue& value) {
   if (!gguf::is_valid_name(key)) {
     return fail::invalid("The metadata key '{}' is empty, too long or holds a control character.",
@@ -93,6 +97,7 @@ Result<int64_t> check_tensor(const WeightInfo& info) {
   return *size;
 }
 
+// Extents stand in reverse: the first is the one that varies fastest.
 void put_tensor(HeaderBytes& header, const WeightInfo& info, int64_t offset) {
   header.text(info.name);
   header.number(static_cast<uint32_t>(info.shape.rank()));
@@ -103,10 +108,12 @@ void put_tensor(HeaderBytes& header, const WeightInfo& info, int64_t offset) {
 
 }  // namespace
 
+// Made by create().
 GgufWriter::GgufWriter(AtomicFile file, std::endian order, int64_t alignment,
                        std::vector<Declared> tensors)
     : file_(std::move(file)), order_(order), alignment_(alignment), tensors_(std::move(tensors)) {}
 
+// The header is written at once; offsets follow from the declared tensors.
 Result<GgufWriter> GgufWriter::create(const std::string& path, const Metadata& metadata,
                                       std::vector<WeightInfo> tensors, std::endian order) {
   QUERN_ASSIGN_OR_RETURN(const int64_t alignment, gguf::read_alignment(metadata));
@@ -139,10 +146,12 @@ Result<GgufWriter> GgufWriter::create(const std::string& path, const Metadata& m
   return writer;
 }
 
+// Zeros up to the alignment.
 Result<void> GgufWriter::pad() {
   return file_.write_zeros(round_up(file_.size_bytes(), alignment_) - file_.size_bytes());
 }
 
+// Tensors come in the declared order. Errors name the one that is due.
 Result<const GgufWriter::Declared*> GgufWriter::check_turn(std::string_view name) const {
   if (turn_ == tensors_.size()) {
     return fail::precondition("All {} tensors are written; '{}' comes too late.", turn_,
@@ -157,6 +166,7 @@ Result<const GgufWriter::Declared*> GgufWriter::check_turn(std::string_view name
   return &next;
 }
 
+// Errors: another size than declared.
 Result<void> GgufWriter::append(std::string_view name, std::span<const std::byte> bytes) {
   QUERN_ASSIGN_OR_RETURN(const Declared* tensor, check_turn(name));
   const auto size = static_cast<int64_t>(bytes.size());
@@ -186,6 +196,7 @@ Result<void> GgufWriter::append(std::string_view name, std::span<const std::byte
   return pad();
 }
 
+// The same from a tensor of the declared type and shape.
 Result<void> GgufWriter::append(std::string_view name, const Tensor& tensor) {
   QUERN_ASSIGN_OR_RETURN(const Declared* declared, check_turn(name));
   if (tensor.dtype() != declared->info.dtype || tensor.shape() != declared->info.shape) {
@@ -200,6 +211,7 @@ Result<void> GgufWriter::append(std::string_view name, const Tensor& tensor) {
   return append(name, std::span<const std::byte>(bytes));
 }
 
+// Errors: tensors that were not written.
 Result<void> GgufWriter::finish(Durability durability) {
   if (turn_ < tensors_.size()) {
     return fail::precondition("The file is incomplete: tensor '{}' has {} of {} bytes.",
@@ -209,6 +221,7 @@ Result<void> GgufWriter::finish(Durability durability) {
   return file_.commit(durability);
 }
 
+// Everything at once, for small files.
 Result<void> write_gguf(const std::string& path, const Metadata& metadata,
                         const WeightSource& source, std::endian order) {
   const std::vector<WeightInfo> tensors = source.list();

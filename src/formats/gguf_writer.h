@@ -35,6 +35,7 @@ class GgufWriter {
   Result<void> finish(Durability durability = Durability::kPowerLoss);
 
  private:
+  // A tensor and its bytes in the file.
   struct Declared {
     WeightInfo info;
     int64_t size_bytes;
@@ -43,12 +44,14 @@ class GgufWriter {
   Result<const Declared*> check_turn(std::string_view name) const;
   Result<void> pad();
 
+  // Replaces the target when it is whole.
   AtomicFile file_;
   std::endian order_;
   int64_t alignment_;
   std::vector<Declared> tensors_;
   size_t turn_ = 0;      // index of the tensor whose bytes come next
   int64_t written_ = 0;  // bytes of it
+  // Kept between tensors: bytes in the other order.
   std::vector<std::byte> swapped_;
 };
 

@@ -8,10 +8,12 @@
 namespace quern {
 namespace {
 
+// The key before an error of its value.
 tl::unexpected<Error> about(std::string_view key, const Error& error) {
   return fail::with(error.code, "Metadata key '{}' {}.", key, error.message);
 }
 
+// "... is of type ...; it must be ...".
 tl::unexpected<Error> wrong_type(std::string_view key, const MetadataValue& value,
                                  std::string_view wanted) {
   return fail::invalid("Metadata key '{}' is of type {}; {} is needed.", key, value.type_name(),
@@ -34,6 +36,7 @@ Result<std::vector<T>> elements(std::string_view key, const MetadataValue& value
 
 }  // namespace
 
+// Errors: the key is there.
 Result<void> Metadata::add(std::string key, MetadataValue value) {
   const auto [place, is_new] = index_.try_emplace(key, entries_.size());
   if (!is_new) return fail::invalid("Metadata key '{}' occurs twice.", key);
@@ -41,6 +44,7 @@ Result<void> Metadata::add(std::string key, MetadataValue value) {
   return {};
 }
 
+// Adds or replaces.
 void Metadata::set(std::string key, MetadataValue value) {
   const auto found = index_.find(key);
   if (found != index_.end()) {
@@ -51,11 +55,13 @@ void Metadata::set(std::string key, MetadataValue value) {
   entries_.push_back({std::move(key), std::move(value), {}});
 }
 
+// Without a note that it was read.
 const MetadataValue* Metadata::peek(std::string_view key) const {
   const auto found = index_.find(key);
   return found == index_.end() ? nullptr : &entries_[found->second].value;
 }
 
+// Notes it, for unread_keys().
 const MetadataValue* Metadata::find(std::string_view key) const {
   const auto found = index_.find(key);
   if (found == index_.end()) return nullptr;
@@ -64,6 +70,7 @@ const MetadataValue* Metadata::find(std::string_view key) const {
   return &entry.value;
 }
 
+// Errors: kNotFound, saying what was wanted.
 Result<const MetadataValue*> Metadata::require(std::string_view key,
                                                std::string_view wanted) const {
   const MetadataValue* value = find(key);
@@ -73,6 +80,7 @@ Result<const MetadataValue*> Metadata::require(std::string_view key,
   return value;
 }
 
+// Typed access: one of the type, one with a fallback, lists.
 template <class T>
 Result<T> Metadata::scalar(std::string_view key, std::string_view wanted, Getter<T> get) const {
   QUERN_ASSIGN_OR_RETURN(const MetadataValue* value, require(key, wanted));
@@ -103,12 +111,14 @@ Result<std::vector<T>> Metadata::per_layer(std::string_view key, std::string_vie
   return values;
 }
 
+// Any integer type; booleans are none. Errors: wrong types and numbers past 64 bits, with the key.
 Result<int64_t> Metadata::integer(std::string_view key) const {
   return scalar(key, "an integer", &MetadataValue::integer_at);
 }
 Result<int64_t> Metadata::integer_or(std::string_view key, int64_t fallback) const {
   return has(key) ? integer(key) : fallback;
 }
+// Integers too.
 Result<double> Metadata::number(std::string_view key) const {
   return scalar(key, "a number", &MetadataValue::number_at);
 }
@@ -128,6 +138,7 @@ Result<std::string_view> Metadata::text_or(std::string_view key, std::string_vie
   return has(key) ? text(key) : fallback;
 }
 
+// One value counts as a list of one.
 Result<std::vector<int64_t>> Metadata::integers(std::string_view key) const {
   return array(key, "an array of integers", &MetadataValue::integer_at);
 }
@@ -138,6 +149,7 @@ Result<std::vector<bool>> Metadata::booleans(std::string_view key) const {
   return array(key, "an array of bools", &MetadataValue::bool_at);
 }
 
+// A view; no text is copied.
 Result<TextArray> Metadata::texts(std::string_view key) const {
   QUERN_ASSIGN_OR_RETURN(const MetadataValue* value, require(key, "an array of strings"));
   if (!value->is_array() || value->type() != MetadataType::kString) {
@@ -146,6 +158,7 @@ Result<TextArray> Metadata::texts(std::string_view key) const {
   return TextArray(value);
 }
 
+// One value for all layers, or one for each. Errors: another number of values.
 Result<std::vector<int64_t>> Metadata::integers_per_layer(std::string_view key,
                                                           int64_t num_layers) const {
   return per_layer(key, "an integer or an array of integers", num_layers,
@@ -160,6 +173,7 @@ Result<std::vector<bool>> Metadata::booleans_per_layer(std::string_view key,
   return per_layer(key, "a bool or an array of bools", num_layers, &MetadataValue::bool_at);
 }
 
+// Keys that nothing asked for: a reader that ignores one may compute something else.
 std::vector<std::string> Metadata::unread_keys(std::string_view prefix) const {
   std::vector<std::string> keys;
   for (const Entry& entry : entries_) {

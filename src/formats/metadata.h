@@ -16,12 +16,14 @@ namespace quern {
 // A borrowed array of texts; valid while the Metadata that gave it is.
 class TextArray {
  public:
+  // Borrows the value.
   explicit TextArray(const MetadataValue* value) : value_(value) {}
   int64_t size() const { return value_->size(); }
   // 0 <= i < size().
   std::string_view operator[](int64_t i) const { return *value_->text_at(i); }
 
  private:
+  // In the metadata, which must outlive the view.
   const MetadataValue* value_;
 };
 
@@ -40,11 +42,14 @@ class Metadata {
   // Adds or replaces.
   void set(std::string key, MetadataValue value);
 
+  // Not a note that it was read.
   bool has(std::string_view key) const { return index_.contains(key); }
   // Null when absent. peek() leaves no trace in the record of keys read.
   const MetadataValue* peek(std::string_view key) const;
+  // Null where there is none.
   const MetadataValue* find(std::string_view key) const;
 
+  // Errors: kNotFound without the key, kInvalidArgument for another type; both name the key.
   Result<int64_t> integer(std::string_view key) const;
   Result<int64_t> integer_or(std::string_view key, int64_t fallback) const;
   Result<double> number(std::string_view key) const;
@@ -56,15 +61,18 @@ class Metadata {
 
   // Arrays of any length.
   Result<std::vector<int64_t>> integers(std::string_view key) const;
+  // Lists; a single value is a list of one.
   Result<std::vector<double>> numbers(std::string_view key) const;
   Result<std::vector<bool>> booleans(std::string_view key) const;
   Result<TextArray> texts(std::string_view key) const;
 
   // `num_layers` values from an array of that length, or a scalar repeated.
   Result<std::vector<int64_t>> integers_per_layer(std::string_view key, int64_t num_layers) const;
+  // A value for each layer, of a list or of one value for all.
   Result<std::vector<double>> numbers_per_layer(std::string_view key, int64_t num_layers) const;
   Result<std::vector<bool>> booleans_per_layer(std::string_view key, int64_t num_layers) const;
 
+  // In the order of the file.
   int64_t size() const { return static_cast<int64_t>(entries_.size()); }
   // i-th key in order of addition, 0 <= i < size().
   const std::string& key(int64_t i) const { return entries_[static_cast<size_t>(i)].key; }
@@ -77,6 +85,7 @@ class Metadata {
  private:
   // An atomic flag that copies as a plain value.
   struct ReadMark {
+    // Set by reading, which does not change what the metadata are: copies keep the mark.
     mutable std::atomic<bool> is_set = false;
     ReadMark() = default;
     ReadMark(const ReadMark& other) : is_set(other.is_set.load(std::memory_order_relaxed)) {}
@@ -85,6 +94,7 @@ class Metadata {
       return *this;
     }
   };
+  // A key with its value.
   struct Entry {
     std::string key;
     MetadataValue value;
@@ -102,6 +112,7 @@ class Metadata {
   Result<std::vector<T>> per_layer(std::string_view key, std::string_view wanted,
                                    int64_t num_layers, Getter<T> get) const;
 
+  // In the order of the file; the index is by key.
   std::vector<Entry> entries_;
   // A tree, not a hash table: keys come from files, and nobody can make it slow.
   std::map<std::string, size_t, std::less<>> index_;

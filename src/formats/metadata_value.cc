@@ -11,11 +11,13 @@
 namespace quern {
 namespace {
 
+// A row for each type: its name in errors, and its bytes.
 struct TypeFacts {
   std::string_view name;
   int bytes;
 };
 
+// In the order of MetadataType.
 constexpr std::array<TypeFacts, kNumMetadataTypes> kTypes = {{{"u8", 1},
                                                               {"i8", 1},
                                                               {"u16", 2},
@@ -31,20 +33,24 @@ constexpr std::array<TypeFacts, kNumMetadataTypes> kTypes = {{{"u8", 1},
 
 }  // namespace
 
+// For errors.
 std::string_view metadata_type_name(MetadataType type) {
   return kTypes[static_cast<size_t>(type)].name;
 }
 
+// Of one element; 0 for texts.
 int metadata_type_bytes(MetadataType type) {
   return kTypes[static_cast<size_t>(type)].bytes;
 }
 
+// Copies the text.
 MetadataValue MetadataValue::text(std::string_view value) {
   MetadataValue result;
   result.bytes_ = value;
   return result;
 }
 
+// End to end, with where each ends.
 MetadataValue MetadataValue::texts(std::span<const std::string_view> values) {
   std::string bytes;
   std::vector<uint64_t> ends;
@@ -56,6 +62,7 @@ MetadataValue MetadataValue::texts(std::span<const std::string_view> values) {
   return packed_texts(std::move(bytes), std::move(ends));
 }
 
+// Bytes of numbers in the host's order.
 MetadataValue MetadataValue::packed(MetadataType type, bool is_array, std::string bytes) {
   const auto width = static_cast<size_t>(metadata_type_bytes(type));
   QUERN_CHECK(width > 0 && bytes.size() % width == 0);
@@ -67,6 +74,7 @@ MetadataValue MetadataValue::packed(MetadataType type, bool is_array, std::strin
   return result;
 }
 
+// The same for texts.
 MetadataValue MetadataValue::packed_texts(std::string bytes, std::vector<uint64_t> ends) {
   QUERN_CHECK((ends.empty() ? 0 : ends.back()) == bytes.size());
   MetadataValue result;
@@ -76,16 +84,19 @@ MetadataValue MetadataValue::packed_texts(std::string bytes, std::vector<uint64_
   return result;
 }
 
+// 1 for what is no array.
 int64_t MetadataValue::size() const {
   if (!is_array_) return 1;
   if (type_ == MetadataType::kString) return static_cast<int64_t>(ends_.size());
   return static_cast<int64_t>(bytes_.size()) / metadata_type_bytes(type_);
 }
 
+// "u32", "array of text".
 std::string MetadataValue::type_name() const {
   return fmt::format("{}{}", is_array_ ? "array of " : "", metadata_type_name(type_));
 }
 
+// Errors: no integer, past 64 bits, or outside the array.
 Result<int64_t> MetadataValue::integer_at(int64_t i) const {
   switch (type_) {
     case MetadataType::kUint8:
@@ -114,6 +125,7 @@ Result<int64_t> MetadataValue::integer_at(int64_t i) const {
   }
 }
 
+// Integers are numbers too.
 Result<double> MetadataValue::number_at(int64_t i) const {
   switch (type_) {
     case MetadataType::kFloat32:
@@ -132,6 +144,7 @@ Result<double> MetadataValue::number_at(int64_t i) const {
   }
 }
 
+// Booleans only.
 Result<bool> MetadataValue::bool_at(int64_t i) const {
   if (type_ == MetadataType::kBool) return load<uint8_t>(i) != 0;
   const auto value = integer_at(i);
@@ -140,6 +153,7 @@ Result<bool> MetadataValue::bool_at(int64_t i) const {
   return *value == 1;
 }
 
+// Any bytes: UTF-8 is up to whoever shows it.
 Result<std::string_view> MetadataValue::text_at(int64_t i) const {
   if (type_ != MetadataType::kString) {
     return fail::invalid("is of type {}; a string is needed", type_name());

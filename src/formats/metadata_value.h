@@ -29,18 +29,21 @@ enum class MetadataType : uint8_t {
   kBool,
   kString,
 };
+// Types of GGUF, arrays apart.
 inline constexpr int kNumMetadataTypes = static_cast<int>(MetadataType::kString) + 1;
 
 std::string_view metadata_type_name(MetadataType type);  // "u8", ..., "f64", "bool", "string"
 // Bytes of a number or bool; 0 for strings.
 int metadata_type_bytes(MetadataType type);
 
+// Types that numbers can be made of.
 template <class T>
 concept MetadataNumber = std::same_as<T, uint8_t> || std::same_as<T, int8_t> ||
     std::same_as<T, uint16_t> || std::same_as<T, int16_t> || std::same_as<T, uint32_t> ||
     std::same_as<T, int32_t> || std::same_as<T, uint64_t> || std::same_as<T, int64_t> ||
     std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, bool>;
 
+// The MetadataType of T.
 template <MetadataNumber T>
 constexpr MetadataType metadata_type_of() {
   if constexpr (std::same_as<T, bool>)
@@ -60,6 +63,7 @@ constexpr MetadataType metadata_type_of() {
 class MetadataValue {
  public:
   MetadataValue() = default;  // an empty string
+  // A number, or an array of them.
   template <MetadataNumber T>
   static MetadataValue number(T value) {
     return packed(metadata_type_of<T>(), false, bytes_of(std::span<const T>(&value, 1)));
@@ -68,6 +72,7 @@ class MetadataValue {
   static MetadataValue numbers(std::span<const T> values) {
     return packed(metadata_type_of<T>(), true, bytes_of(values));
   }
+  // A text, or an array of them.
   static MetadataValue text(std::string_view value);
   static MetadataValue texts(std::span<const std::string_view> values);
   // `bytes` holds whole elements of a number or bool type in host order; bools are 0 or 1.
@@ -76,6 +81,7 @@ class MetadataValue {
   static MetadataValue packed_texts(std::string bytes, std::vector<uint64_t> ends);
 
   MetadataType type() const { return type_; }  // of the elements
+  // One element is not an array of one.
   bool is_array() const { return is_array_; }
   int64_t size() const;           // 1 for a scalar
   std::string type_name() const;  // "u32", "array of string"
@@ -84,6 +90,7 @@ class MetadataValue {
   // bools: also integers that are 0 or 1; texts: strings only.
   // Errors: kInvalidArgument, with text that continues "<name of the value> ...".
   Result<int64_t> integer_at(int64_t i) const;
+  // Errors: kInvalidArgument for another type, or for an element that is not there.
   Result<double> number_at(int64_t i) const;
   Result<bool> bool_at(int64_t i) const;
   Result<std::string_view> text_at(int64_t i) const;
@@ -93,6 +100,7 @@ class MetadataValue {
   bool operator==(const MetadataValue&) const = default;
 
  private:
+  // Bytes of one element.
   template <class T>
   static std::string bytes_of(std::span<const T> values) {
     std::string bytes(values.size_bytes(), '\0');
@@ -106,6 +114,7 @@ class MetadataValue {
     return value;
   }
 
+  // Of the elements.
   MetadataType type_ = MetadataType::kString;
   bool is_array_ = false;
   std::string bytes_;

@@ -10,11 +10,13 @@
 namespace quern {
 namespace {
 
+// Keys that every reader multiplies: they must be positive and small enough.
 constexpr std::array<std::string_view, 9> kSizeKeys = {
     "block_count",          "context_length",       "embedding_length",
     "feed_forward_length",  "attention.head_count", "attention.head_count_kv",
     "rope.dimension_count", "vocab_size",           "expert_count"};
 
+// The key before an error of its value.
 tl::unexpected<Error> about(std::string_view key, const Error& error) {
   return fail::with(error.code, "Metadata key '{}' {}.", key, error.message);
 }
@@ -56,6 +58,7 @@ Result<void> check_heads(const Metadata& metadata, const std::string& prefix) {
   return {};
 }
 
+// Lists beside the tokens must have one entry for each.
 Result<void> check_token_array(const Metadata& metadata, std::string_view key, int64_t num_tokens) {
   const MetadataValue* value = metadata.peek(key);
   if (value == nullptr) return {};
@@ -70,6 +73,7 @@ Result<void> check_token_array(const Metadata& metadata, std::string_view key, i
   return {};
 }
 
+// Ids of special tokens must be tokens.
 Result<void> check_token_id(const Metadata& metadata, std::string_view key, int64_t num_tokens) {
   const MetadataValue* value = metadata.peek(key);
   if (value == nullptr) return {};
@@ -87,6 +91,7 @@ Result<void> check_token_id(const Metadata& metadata, std::string_view key, int6
   return {};
 }
 
+// Lists and ids of tokenizer.ggml.
 Result<void> check_tokenizer(const Metadata& metadata) {
   const MetadataValue* tokens = metadata.peek("tokenizer.ggml.tokens");
   if (tokens == nullptr) return {};
@@ -106,6 +111,7 @@ Result<void> check_tokenizer(const Metadata& metadata) {
 
 }  // namespace
 
+// Checks what several readers rely on, so that each need not. Errors name the key.
 Result<void> check_model_metadata(const Metadata& metadata) {
   const MetadataValue* architecture = metadata.peek("general.architecture");
   if (architecture == nullptr) {

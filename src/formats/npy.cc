@@ -38,6 +38,7 @@ void transpose_to_row_major(const Shape& shape, size_t width, const std::byte* s
   }
 }
 
+// Errors: the data are shorter or longer than the header says.
 Result<void> check_size(const npy::Header& header, size_t num_data_bytes) {
   QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(header.dtype, header.shape));
   if (static_cast<uint64_t>(size) > num_data_bytes) {
@@ -51,6 +52,7 @@ Result<void> check_size(const npy::Header& header, size_t num_data_bytes) {
   return {};
 }
 
+// Bytes other than 0 and 1 would be undefined as bool.
 Result<void> check_bools(std::span<const std::byte> data) {
   for (const std::byte value : data) {
     if (value > std::byte{1}) {
@@ -61,6 +63,7 @@ Result<void> check_bools(std::span<const std::byte> data) {
   return {};
 }
 
+// Into row-major order and the host's byte order, element by element.
 Result<Tensor> copy_elements(const npy::Header& header, std::span<const std::byte> data) {
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(header.dtype, header.shape));
   if (data.empty()) return tensor;
@@ -77,6 +80,7 @@ Result<Tensor> copy_elements(const npy::Header& header, std::span<const std::byt
 
 }  // namespace
 
+// Points into `bytes` where nothing must change; `owner` keeps them alive.
 Result<NpyArray> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   QUERN_ASSIGN_OR_RETURN(const npy::Header header, npy::read_header(bytes));
   const auto data = bytes.subspan(header.size_bytes);
@@ -92,6 +96,7 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<con
   return NpyArray{std::move(tensor), header.is_bool};
 }
 
+// Errors: those of the file and of its header; they name the path.
 Result<NpyArray> read_npy(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   auto array = parse_npy(mapped->bytes(), mapped);
@@ -101,6 +106,7 @@ Result<NpyArray> read_npy(const std::string& path) {
   return array;
 }
 
+// Row-major and little-endian, version 1.0 where the header fits.
 Result<void> write_npy(const std::string& path, const Tensor& tensor) {
   return write_npy(path, NpyArray{tensor, false});
 }

@@ -13,6 +13,7 @@ namespace quern {
 // b1, and is held as u8 with `is_bool`.
 struct NpyArray {
   Tensor tensor;  // dense, row-major, little-endian
+  // Elements are NumPy's bool, held as u8.
   bool is_bool = false;
 };
 

@@ -17,14 +17,17 @@
 namespace quern::npy {
 namespace {
 
+// The first bytes.
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kMaxHeaderBytes = 65536;  // a shape of 8 extents needs under 300
 
+// A row: NumPy's letter and size, and the type.
 struct ElementType {
   std::string_view code;  // kind and bytes, without byte order
   DType dtype;
   bool is_bool = false;
 };
+// Types of both sides.
 constexpr std::array kElementTypes = {
     ElementType{"f2", DType::kF16},         ElementType{"f4", DType::kF32},
     ElementType{"f8", DType::kF64},         ElementType{"i1", DType::kI8},
@@ -38,20 +41,24 @@ constexpr std::array kElementTypes = {
 // Walks the header text; every take_ function skips spaces first.
 class Literals {
  public:
+  // The header is a Python dict; this reads just what NumPy writes.
   explicit Literals(std::string_view text) : text_(text) {}
 
+  // Moves behind it, past blanks.
   bool take(char wanted) {
     skip_spaces();
     if (at_ >= text_.size() || text_[at_] != wanted) return false;
     ++at_;
     return true;
   }
+  // The same for a word.
   bool take_word(std::string_view word) {
     skip_spaces();
     if (!text_.substr(at_).starts_with(word)) return false;
     at_ += word.size();
     return true;
   }
+  // In either quote, without escapes.
   std::optional<std::string_view> take_string() {
     skip_spaces();
     if (at_ >= text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) return std::nullopt;
@@ -61,6 +68,7 @@ class Literals {
     at_ = end + 1;
     return content;
   }
+  // Not negative, within 64 bits.
   std::optional<int64_t> take_extent() {
     skip_spaces();
     int64_t value = 0;
@@ -70,6 +78,7 @@ class Literals {
     at_ += static_cast<size_t>(end - begin);
     return value;
   }
+  // Blanks may follow.
   bool is_at_end() {
     skip_spaces();
     return at_ == text_.size();
@@ -83,6 +92,7 @@ class Literals {
   size_t at_ = 0;
 };
 
+// '<f4': byte order, kind, size. Errors: types that tensors do not have.
 Result<void> read_descr(Literals& literals, Header& header) {
   const auto descr = literals.take_string();
   if (!descr || descr->size() < 2) {
@@ -102,6 +112,7 @@ Result<void> read_descr(Literals& literals, Header& header) {
   return {};
 }
 
+// True or False.
 Result<void> read_order(Literals& literals, Header& header) {
   header.is_fortran_order = literals.take_word("True");
   if (!header.is_fortran_order && !literals.take_word("False")) {
@@ -167,6 +178,7 @@ Result<Header> read_dictionary(std::string_view text) {
 
 }  // namespace
 
+// Versions 1 to 3; errors tell what of the header does not fit.
 Result<Header> read_header(std::span<const std::byte> file) {
   ByteCursor cursor(file);
   std::string_view magic;
@@ -196,6 +208,7 @@ Result<Header> read_header(std::span<const std::byte> file) {
   return header;
 }
 
+// Padded with blanks so that the data are aligned to 64 bytes, as NumPy does.
 Result<std::string> make_header(DType dtype, const Shape& shape, bool is_bool) {
   const auto matches = [&](const ElementType& type) {
     return type.dtype == dtype && type.is_bool == is_bool;

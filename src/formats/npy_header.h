@@ -11,6 +11,7 @@
 
 namespace quern::npy {
 
+// What the header says. A plain value.
 struct Header {
   DType dtype = DType::kF32;
   bool is_bool = false;
@@ -20,6 +21,7 @@ struct Header {
   size_t size_bytes = 0;  // the data begins here
 };
 
+// Errors: kInvalidArgument, kUnimplemented for dtypes that tensors do not have.
 Result<Header> read_header(std::span<const std::byte> file);
 // Magic, version 1, length and text, padded to 64 bytes. Errors: kUnimplemented (dtype).
 Result<std::string> make_header(DType dtype, const Shape& shape, bool is_bool);

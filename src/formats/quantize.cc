@@ -21,6 +21,7 @@ namespace {
 constexpr int64_t kChunkElements = 16384;  // about what a thread does at a time
 constexpr int64_t kBatchChunks = 64;       // between two writes
 
+// Sums for the root mean square error, in f64.
 struct ErrorSums {
   double error = 0;    // sum of squared differences
   double squares = 0;  // sum of squared values
@@ -43,14 +44,17 @@ struct RowJob {
   int64_t to_row_bytes;
   std::span<const std::byte> source;
 
+  // As many rows as bring a chunk to its size.
   int64_t rows_per_chunk() const { return std::max<int64_t>(1, kChunkElements / row_length); }
 };
 
+// Rows in floats, kept by each worker.
 struct Scratch {
   std::vector<float> exact;    // the source's values of one row
   std::vector<float> decoded;  // what is read back
 };
 
+// One row, and what was lost by it.
 void convert_row(const RowJob& job, int64_t row, std::byte* out, Scratch& scratch,
                  ChunkResult& result) {
   const auto n = static_cast<size_t>(job.row_length);
@@ -80,8 +84,10 @@ void convert_row(const RowJob& job, int64_t row, std::byte* out, Scratch& scratc
   }
 }
 
+// Converts tensors one after another, each with all threads. One model each.
 class Quantizer {
  public:
+  // Borrows writer and progress.
   Quantizer(GgufWriter& writer, int num_threads, int64_t total_bytes, const ByteProgress& progress)
       : writer_(writer),
         pool_(num_threads > 0 ? num_threads : available_cpus()),
@@ -89,6 +95,7 @@ class Quantizer {
         total_bytes_(total_bytes),
         progress_(progress) {}
 
+  // A tensor that keeps its type.
   Result<void> copy(const std::string& name, const Tensor& tensor) {
     QUERN_TRY(writer_.append(name, tensor));
     advance(tensor.size_bytes());
@@ -121,6 +128,7 @@ class Quantizer {
   }
 
  private:
+  // Rows of one chunk, in parallel; the order of sums does not depend on the threads.
   Result<void> convert_batch(const RowJob& job, int64_t first, int64_t count,
                              const std::string& name, ErrorSums& sums) {
     out_.resize(static_cast<size_t>(count * job.to_row_bytes));
@@ -142,6 +150,7 @@ class Quantizer {
     return writer_.append(name, out_);
   }
 
+  // Values that no block can hold: NaN and infinity.
   static Result<void> refuse(const RowJob& job, const std::string& name,
                              const ChunkResult& result) {
     if (!std::isfinite(result.bad_value)) {
@@ -153,6 +162,7 @@ class Quantizer {
         name, result.bad_value, result.bad_row, dtype_name(job.to));
   }
 
+  // Tells the caller.
   void advance(int64_t bytes) {
     done_bytes_ += bytes;
     if (progress_) progress_(done_bytes_, total_bytes_);
@@ -167,6 +177,7 @@ class Quantizer {
   const ByteProgress& progress_;
 };
 
+// The source's metadata, with the file type and version of the new one.
 Metadata output_metadata(const GgufFile& source, const QuantMixture& mixture,
                          const std::vector<TypeChoice>& choices) {
   Metadata metadata = without_split_keys(source.metadata());
@@ -179,6 +190,7 @@ Metadata output_metadata(const GgufFile& source, const QuantMixture& mixture,
   return metadata;
 }
 
+// Sentences on rows that do not fit the blocks of the wanted format.
 void add_notes(const std::vector<WeightInfo>& tensors, const std::vector<TypeChoice>& choices,
                QuantizeReport& report) {
   std::map<std::pair<int64_t, std::pair<DType, DType>>, int> replaced;
@@ -209,6 +221,7 @@ void add_notes(const std::vector<WeightInfo>& tensors, const std::vector<TypeCho
       num_quantized, fmt::join(old_formats, ", ")));
 }
 
+// What will be written, before anything is.
 Result<QuantizeReport> plan_report(const QuantMixture& mixture,
                                    const std::vector<WeightInfo>& tensors,
                                    const std::vector<TypeChoice>& choices) {
@@ -230,6 +243,7 @@ Result<QuantizeReport> plan_report(const QuantMixture& mixture,
 
 }  // namespace
 
+// Errors: a type that is not known, tensors that cannot be read, those of writing.
 Result<QuantizeReport> quantize_model(const GgufFile& source, const std::string& path,
                                       const QuantizeOptions& options,
                                       const ByteProgress& progress) {

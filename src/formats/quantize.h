@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// What to write. A plain value.
 struct QuantizeOptions {
   std::string type = "Q4_K_M";  // a name of quant_mixtures()
   std::vector<KeepRule> keep;
@@ -18,6 +19,7 @@ struct QuantizeOptions {
   int num_threads = 0;  // 0: those this process may use
 };
 
+// One tensor of the report.
 struct QuantizedTensor {
   std::string name;
   Shape shape;
@@ -28,19 +30,23 @@ struct QuantizedTensor {
   // Root mean square of the difference to the source's values, and the same over that of the
   // values; both 0 for tensors that were copied. The same for every number of threads.
   double rmse = 0;
+  // Of the root mean square of the values.
   double relative = 0;
 };
 
+// What was written.
 struct QuantizeReport {
   std::string type;
   std::vector<QuantizedTensor> tensors;  // in the file's order
   int64_t num_elements = 0;
   int64_t from_bytes = 0;  // of weights
+  // Of all tensors.
   int64_t to_bytes = 0;
   // Full sentences: tensors that were quantised already, and those that got another format because
   // of the length of their rows.
   std::vector<std::string> notes;
 
+  // Of everything that is stored as weights.
   double bits_per_weight() const {
     return num_elements == 0
                ? 0

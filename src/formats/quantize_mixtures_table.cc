@@ -12,8 +12,10 @@ namespace {
 using enum Layers;
 using enum DType;
 
+// No tensor gets another format.
 constexpr Promotion kPlain = {};
 
+// Formats by role, as llama.cpp chooses them under the same names.
 constexpr QuantMixture kMixtures[] = {
     {"f32", kF32, 0, kPlain, kPlain, kPlain},
     {"f16", kF16, 1, kPlain, kPlain, kPlain},
@@ -42,6 +44,7 @@ constexpr QuantMixture kMixtures[] = {
     {"Q6_K", kQ6_K, 18, kPlain, kPlain, kPlain},
 };
 
+// In either case: people write q4_k_m.
 bool is_same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -49,10 +52,12 @@ bool is_same_name(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+// In the order of the help text.
 std::span<const QuantMixture> quant_mixtures() {
   return kMixtures;
 }
 
+// Errors: kNotFound, listing the names.
 Result<QuantMixture> find_quant_mixture(std::string_view name) {
   std::string names;
   for (const QuantMixture& mixture : kMixtures) {

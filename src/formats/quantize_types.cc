@@ -15,12 +15,15 @@
 namespace quern {
 namespace {
 
+// What a tensor is for, as far as mixtures care.
 enum class Role : uint8_t { kOther, kEmbedding, kHead, kKey, kValue, kAttentionOutput, kFfnDown };
 
+// A part of a name.
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+// By the names of GGUF files.
 Role role_of(std::string_view name) {
   if (name == "output.weight") return Role::kHead;
   if (name == "token_embd.weight") return Role::kEmbedding;
@@ -56,6 +59,7 @@ std::optional<int64_t> layer_of(std::string_view name) {
   return layer;
 }
 
+// What the rules ask of the model.
 struct ModelFacts {
   int64_t num_layers = 0;
   int64_t num_experts = 0;
@@ -72,6 +76,7 @@ int64_t first_integer(const Metadata& metadata, const std::string& key) {
   return value->integer_at(0).value_or(0);
 }
 
+// From metadata and names; absent keys count as 0.
 ModelFacts facts_of(const Metadata& metadata, std::span<const WeightInfo> tensors) {
   ModelFacts facts;
   const MetadataValue* name = metadata.peek("general.architecture");
@@ -90,6 +95,7 @@ ModelFacts facts_of(const Metadata& metadata, std::span<const WeightInfo> tensor
   return facts;
 }
 
+// Whether the layer is one of those that get the better format.
 bool is_among(Layers layers, int64_t rank, int64_t count, int64_t query_group) {
   switch (layers) {
     case Layers::kNone:
@@ -112,11 +118,13 @@ bool is_among(Layers layers, int64_t rank, int64_t count, int64_t query_group) {
   return false;
 }
 
+// Applies a mixture to tensors.
 class Chooser {
  public:
   Chooser(const QuantMixture& mixture, ModelFacts facts)
       : mixture_(mixture), facts_(std::move(facts)) {}
 
+  // Before rules of the user, and before rows that do not fit.
   DType wanted(const WeightInfo& info) const {
     const Role role = role_of(info.name);
     if (!is_quantized(mixture_.base)) return mixture_.base;
@@ -131,10 +139,12 @@ class Chooser {
   }
 
  private:
+  // Of the head, or of the embedding where the head is tied to it.
   DType head() const {
     return mixture_.base == DType::kQ8_0 || mixture_.has_dense ? DType::kQ8_0 : DType::kQ6_K;
   }
 
+  // The better format for some layers.
   DType promoted(const Promotion& promotion, Role role, std::string_view name) const {
     if (promotion.layers == Layers::kNone) return mixture_.base;
     int64_t rank = 0;
@@ -150,6 +160,7 @@ class Chooser {
     return is_better ? promotion.better : promotion.other;
   }
 
+  // More bits where the values are small beside the rest of the model.
   DType value(std::string_view name) const {
     if (facts_.num_experts == 8) return DType::kQ8_0;
     const DType dtype = promoted(mixture_.attention_value, Role::kValue, name);
@@ -159,6 +170,7 @@ class Chooser {
     return is_70b && is_low ? DType::kQ5_K : dtype;
   }
 
+  // Beside 8 experts it is small, so more bits cost next to nothing.
   DType attention_output(std::string_view name) const {
     constexpr DType kLifted[] = {DType::kQ2_K, DType::kQ3_K, DType::kQ4_K, DType::kIQ4_NL};
     const bool is_low = std::ranges::find(kLifted, mixture_.base) != std::end(kLifted);
@@ -191,11 +203,13 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+// '*' is any text and '?' any character; a pattern without them matches anywhere.
 bool matches(const KeepRule& rule, std::string_view name) {
   const bool has_wildcard = rule.pattern.find_first_of("*?") != std::string::npos;
   return has_wildcard ? matches_glob(rule.pattern, name) : contains(name, rule.pattern);
 }
 
+// Errors: a rule that matches nothing is a typing error.
 Result<void> check_rules(std::span<const WeightInfo> tensors, std::span<const KeepRule> rules) {
   for (const KeepRule& rule : rules) {
     if (!can_encode(rule.dtype) || !gguf::tensor_type_id(rule.dtype)) {
@@ -214,6 +228,7 @@ Result<void> check_rules(std::span<const WeightInfo> tensors, std::span<const Ke
 
 }  // namespace
 
+// In the order of the tensors. Errors: rules that do not fit.
 Result<std::vector<TypeChoice>> choose_types(const Metadata& metadata,
                                              std::span<const WeightInfo> tensors,
                                              const QuantMixture& mixture,

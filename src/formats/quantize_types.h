@@ -26,6 +26,7 @@ enum class Layers : uint8_t {
 
 // What a role gets: `better` in some layers, `other` in the rest.
 struct Promotion {
+  // Which layers get `better`; all others get `other`.
   Layers layers = Layers::kNone;
   DType better = DType::kF32;
   DType other = DType::kF32;
@@ -36,15 +37,18 @@ struct Promotion {
 // the head) has q6_K or q8_0 at least.
 struct QuantMixture {
   std::string_view name;  // "q8_0", "Q4_K_M"
+  // Of everything that no promotion names.
   DType base;
   uint32_t file_type;  // value of general.file_type, fixed by llama.cpp
   Promotion attention_value;
   Promotion attention_output;
   Promotion ffn_down;
   DType dense = DType::kF32;  // MXFP4_MOE: of matrices that are not experts; else unused
+  // For mixtures of experts: whether dense layers have formats of their own.
   bool has_dense = false;
 };
 
+// Immutable, for the life of the program.
 std::span<const QuantMixture> quant_mixtures();
 // Upper and lower case are alike. Errors: kNotFound, listing the names.
 Result<QuantMixture> find_quant_mixture(std::string_view name);
@@ -52,10 +56,12 @@ Result<QuantMixture> find_quant_mixture(std::string_view name);
 // A format that the user demands for matrices whose name matches. `*` stands for any text and `?`
 // for one character; a pattern without them matches anywhere in the name.
 struct KeepRule {
+  // A wish of the user.
   std::string pattern;
   DType dtype;
 };
 
+// What one tensor becomes.
 struct TypeChoice {
   DType dtype;
   DType wanted;               // differs where the rows are no whole number of its blocks

@@ -7,10 +7,12 @@
 namespace quern {
 namespace {
 
+// A format whose blocks are too long, and what is taken instead.
 struct Fallback {
   DType from;
   DType to;
 };
+// The nearest in size with shorter blocks, as llama.cpp chooses.
 constexpr std::array kFallbacks = {
     Fallback{DType::kQ2_K, DType::kIQ4_NL},    Fallback{DType::kQ3_K, DType::kIQ4_NL},
     Fallback{DType::kQ4_K, DType::kQ5_0},      Fallback{DType::kQ5_K, DType::kQ5_1},
@@ -25,10 +27,12 @@ constexpr std::array kFallbacks = {
 
 }  // namespace
 
+// Rows must be whole blocks.
 bool rows_fit(DType dtype, int64_t row_length) {
   return row_length % dtype_info(dtype).block_size == 0;
 }
 
+// The wanted format, its fallback, or f16 where nothing fits.
 DType dtype_for_rows(DType wanted, int64_t row_length) {
   if (rows_fit(wanted, row_length)) return wanted;
   const auto* found = std::ranges::find(kFallbacks, wanted, &Fallback::from);

@@ -14,10 +14,12 @@
 namespace quern {
 namespace {
 
+// As weight sources list it.
 WeightInfo info_of(const safetensors::Entry& entry) {
   return {entry.name, *entry.type->dtype, entry.shape};
 }
 
+// Errors: types that the format does not have.
 Result<const safetensors::ElementType*> type_for(const NamedTensor& item) {
   const auto* type = safetensors::find_element_type(item.tensor.dtype(), item.is_bool);
   if (type != nullptr) return type;
@@ -56,6 +58,7 @@ Result<safetensors::Header> plan_places(std::span<const NamedTensor> tensors,
 
 }  // namespace
 
+// Offsets were checked against the size. `owner` keeps the bytes alive.
 Result<std::shared_ptr<SafetensorsFile>> SafetensorsFile::parse(std::span<const std::byte> bytes,
                                                                 std::shared_ptr<const void> owner) {
   std::shared_ptr<SafetensorsFile> file(new SafetensorsFile());
@@ -85,6 +88,7 @@ std::vector<WeightInfo> SafetensorsFile::list() const {
   return infos;
 }
 
+// Errors: kNotFound with the name.
 Result<const safetensors::Entry*> SafetensorsFile::require(std::string_view name) const {
   const auto it = index_.find(name);
   if (it == index_.end()) return fail::not_found("The file has no tensor '{}'.", name);
@@ -99,6 +103,7 @@ Result<WeightInfo> SafetensorsFile::info(std::string_view name) const {
   return info_of(*entry);
 }
 
+// Points into the file.
 Result<Tensor> SafetensorsFile::weight(std::string_view name) const {
   QUERN_ASSIGN_OR_RETURN(const auto* entry, require(name));
   const auto data = bytes_.subspan(static_cast<size_t>(header_.data_start + entry->begin),
@@ -111,6 +116,7 @@ Result<Tensor> SafetensorsFile::weight(std::string_view name) const {
   return Tensor::make(*entry->type->dtype, entry->shape, Buffer::wrap_host(data, owner_));
 }
 
+// Tensors in the given order, without gaps; the file replaces an older one only when it is whole.
 Result<void> write_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                                const std::map<std::string, std::string, std::less<>>& metadata) {
   std::vector<size_t> order;

@@ -42,6 +42,7 @@ class SafetensorsFile final : public WeightSource {
   SafetensorsFile() = default;
   Result<const safetensors::Entry*> require(std::string_view name) const;
 
+  // The whole file.
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
   safetensors::Header header_;
@@ -50,6 +51,7 @@ class SafetensorsFile final : public WeightSource {
 
 // A tensor to write. `is_bool` marks u8 of 0 and 1 as the format's BOOL.
 struct NamedTensor {
+  // A tensor with its name in the file.
   std::string name;
   Tensor tensor;
   bool is_bool = false;

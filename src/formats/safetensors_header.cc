@@ -16,7 +16,9 @@ namespace {
 
 using nlohmann::json;
 
+// Texts of whoever wrote the file; not a tensor.
 constexpr std::string_view kMetadataKey = "__metadata__";
+// Names of types in the format.
 constexpr std::array kElementTypes = {
     ElementType{"BOOL", 8, DType::kU8, true},  ElementType{"F4", 4, std::nullopt},
     ElementType{"F6_E2M3", 6, std::nullopt},   ElementType{"F6_E3M2", 6, std::nullopt},
@@ -35,7 +37,9 @@ constexpr std::array kElementTypes = {
 // the parser.
 class HeaderEvents final : public json::json_sax_t {
  public:
+  // Receives the events of the JSON parser: no tree of hostile JSON is ever built.
   explicit HeaderEvents(Header& header) : header_(header) {}
+  // The first thing that does not fit.
   const std::string& error() const { return error_; }
 
   bool null() override { return unexpected("null"); }
@@ -105,18 +109,22 @@ class HeaderEvents final : public json::json_sax_t {
   }
 
  private:
+  // Keeps the first error and ends parsing.
   bool refuse(std::string error) {
     if (error_.empty()) error_ = std::move(error);
     return false;
   }
+  // "... is not expected here".
   bool unexpected(std::string_view what) {
     return refuse(fmt::format("{} holds {} out of place.", place(), what));
   }
+  // Where in the header, for errors.
   std::string place() const {
     if (depth_ < 2) return "The header";
     if (in_metadata_) return fmt::format("The metadata '{}'", field_);
     return fmt::format("Tensor '{}', '{}',", entry_.name, field_);
   }
+  // The name of a tensor. Errors: twice.
   bool tensor_key(string_t& name) {
     if (!names_.insert(name).second)
       return refuse(fmt::format("The name '{}' is used twice.", name));
@@ -125,6 +133,7 @@ class HeaderEvents final : public json::json_sax_t {
     entry_.name = std::move(name);
     return true;
   }
+  // dtype, shape or data_offsets. Errors: another one, or twice.
   bool field_key(string_t& name) {
     field_ = std::move(name);
     const bool is_known =
@@ -133,6 +142,7 @@ class HeaderEvents final : public json::json_sax_t {
     if (!fields_.insert(field_).second) return refuse(place() + " is there twice.");
     return true;
   }
+  // All three must be there, and fit each other.
   bool finish_entry() {
     if (fields_.size() != 3) {
       return refuse(
@@ -194,11 +204,13 @@ Result<void> check_places(Header& header, int64_t data_size) {
 
 }  // namespace
 
+// Null for names that are not known.
 const ElementType* find_element_type(std::string_view name) {
   const auto* type = std::ranges::find(kElementTypes, name, &ElementType::name);
   return type == kElementTypes.end() ? nullptr : type;
 }
 
+// Null for types that files cannot have.
 const ElementType* find_element_type(DType dtype, bool is_bool) {
   const auto* type = std::ranges::find_if(kElementTypes, [&](const ElementType& candidate) {
     return candidate.dtype == dtype && candidate.is_bool == is_bool;
@@ -206,6 +218,7 @@ const ElementType* find_element_type(DType dtype, bool is_bool) {
   return type == kElementTypes.end() ? nullptr : type;
 }
 
+// Errors: sizes, JSON, tensors that overlap or leave gaps.
 Result<Header> read_header(std::span<const std::byte> file) {
   ByteCursor cursor(file);
   uint64_t length = 0;
@@ -230,6 +243,7 @@ Result<Header> read_header(std::span<const std::byte> file) {
   return header;
 }
 
+// JSON padded with blanks, so that the data are aligned to 8 bytes.
 Result<std::string> make_header(const Header& header) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   if (!header.metadata.empty()) json[kMetadataKey] = header.metadata;

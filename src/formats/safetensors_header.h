@@ -34,6 +34,7 @@ const ElementType* find_element_type(DType dtype, bool is_bool);
 
 // One tensor of the header. `begin` and `end` count bytes from the start of the data.
 struct Entry {
+  // Offsets of bytes within the data.
   std::string name;
   const ElementType* type = nullptr;
   Shape shape;
@@ -41,6 +42,7 @@ struct Entry {
   int64_t end = 0;
 };
 
+// Tensors by name.
 struct Header {
   std::map<std::string, std::string, std::less<>> metadata;  // of the key "__metadata__"
   std::vector<Entry> entries;                                // by ascending place in the data

@@ -16,22 +16,28 @@
 namespace quern {
 namespace {
 
+// Written at a time: large models need little memory.
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 
 // Collects tensors in the order they are written.
 class Plan {
  public:
+  // The tensors of a model, before they are filled.
   explicit Plan(DType dtype) : dtype_(dtype) {}
 
+  // A vector in f32.
   void norm(const std::string& name, int64_t width) {
     tensors_.push_back({name + ".weight", DType::kF32, Shape{width}});
   }
+  // A matrix in the wanted type, or in one that its rows fit.
   void matrix(const std::string& name, int64_t rows, int64_t columns) {
     const DType dtype = dtype_for_rows(dtype_, columns);
     if (dtype != dtype_) ++num_replaced_[{columns, dtype}];
     tensors_.push_back({name + ".weight", dtype, Shape{rows, columns}});
   }
+  // In the order of the file.
   const std::vector<WeightInfo>& tensors() const { return tensors_; }
+  // One sentence for each type that was replaced.
   std::vector<std::string> notes() const {
     std::vector<std::string> notes;
     for (const auto& [what, count] : num_replaced_) {
@@ -48,6 +54,7 @@ class Plan {
   std::map<std::pair<int64_t, DType>, int> num_replaced_;
 };
 
+// Names and shapes as converters of real models write them.
 Plan plan_tensors(const SynthShape& s, DType dtype) {
   Plan plan(dtype);
   const int64_t kv_width = s.num_kv_heads * s.head_dim();
@@ -69,6 +76,7 @@ Plan plan_tensors(const SynthShape& s, DType dtype) {
   return plan;
 }
 
+// What readers of the family need.
 Metadata make_metadata(const SynthShape& s, const SynthOptions& options) {
   Metadata m;
   const auto size = [&](const std::string& key, int64_t value) {
@@ -105,6 +113,7 @@ std::vector<float> random_norm(SplitMix64& random, int64_t width) {
 // Writes tensors and tells the caller how far it is.
 class WeightWriter {
  public:
+  // Fills tensors in pieces and tells how far it is.
   WeightWriter(GgufWriter& writer, float stddev, uint64_t seed, int64_t total_bytes,
                const SynthProgress& progress)
       : writer_(writer),
@@ -132,6 +141,7 @@ class WeightWriter {
   }
 
  private:
+  // Errors: those of writing.
   Result<void> append(const std::string& name, std::span<const std::byte> bytes) {
     QUERN_TRY(writer_.append(name, bytes));
     done_bytes_ += static_cast<int64_t>(bytes.size());
@@ -147,6 +157,7 @@ class WeightWriter {
   const SynthProgress& progress_;
 };
 
+// Sums over the plan.
 Result<SynthReport> report_on(const Plan& plan) {
   SynthReport report;
   report.notes = plan.notes();

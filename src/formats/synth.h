@@ -15,8 +15,10 @@ namespace quern {
 
 // A model of the llama family.
 struct SynthShape {
+  // Name on the command line.
   std::string_view name;
   int64_t num_layers;
+  // Widths and counts as in the papers of the models.
   int64_t hidden;
   int64_t num_heads;
   int64_t num_kv_heads;
@@ -27,12 +29,14 @@ struct SynthShape {
   bool is_tied;  // the head is the embedding
   std::string_view pre_tokenizer;
 
+  // Of queries and keys.
   int64_t head_dim() const { return hidden / num_heads; }
   // Of the matrix elements: 0.02 for the real shapes. Every matrix gives outputs near 0.8 for
   // inputs near 1, so each layer moves the logits.
   float weight_stddev() const;
 };
 
+// Immutable, for the life of the program.
 std::span<const SynthShape> synth_shapes();
 // Errors: kNotFound, listing the names there are.
 Result<SynthShape> find_synth_shape(std::string_view name);
@@ -43,6 +47,7 @@ struct SynthOptions {
   uint64_t seed = 0;
 };
 
+// What was written.
 struct SynthReport {
   int64_t num_tensors = 0;
   int64_t num_parameters = 0;

@@ -21,8 +21,10 @@ struct Recipe {
   float unit_stddev;  // of the elements when scales are around 1; measured, held by the tests
   bool is_signed;     // half of the scales are negative, as encoders give them
 };
+// No such part.
 constexpr int kNone = -1;
 
+// One row for each format that models can have.
 constexpr std::array kRecipes = {
     Recipe{DType::kQ4_0, 0, kNone, 0, 4.686F, true},
     Recipe{DType::kQ4_1, 0, 2, -7.5F, 4.657F, false},
@@ -51,17 +53,20 @@ constexpr std::array kRecipes = {
     Recipe{DType::kQ2_0, 0, kNone, 0, 0.7141F, false},
 };
 
+// Null for formats without blocks.
 const Recipe* find_recipe(DType dtype) {
   const auto* found = std::ranges::find(kRecipes, dtype, &Recipe::dtype);
   return found == kRecipes.end() ? nullptr : &*found;
 }
 
+// Little-endian, as blocks have it.
 void store_f16(float value, std::byte* target) {
   const uint16_t code = to_f16(value);
   target[0] = static_cast<std::byte>(code & 0xff);
   target[1] = static_cast<std::byte>(code >> 8);
 }
 
+// Whole words of the generator, whatever the size.
 void fill_bytes(SplitMix64& random, std::span<std::byte> bytes) {
   for (size_t at = 0; at < bytes.size(); at += 8) {
     const uint64_t word = random.next();
@@ -121,6 +126,7 @@ std::byte mxfp4_scale(float scale, uint64_t word) {
   return static_cast<std::byte>(exponent - 1 + 128 + (is_higher ? 1 : 0));
 }
 
+// Scales near the one that gives the wanted spread.
 void store_scales(const Recipe& recipe, float mean_scale, SplitMix64& random, std::byte* block) {
   const uint64_t word = random.next();
   if (recipe.dtype == DType::kMXFP4) {
@@ -140,6 +146,7 @@ void store_scales(const Recipe& recipe, float mean_scale, SplitMix64& random, st
   if (recipe.minimum_at != kNone) store_f16(scale * recipe.min_ratio, block + recipe.minimum_at);
 }
 
+// Codes at random, then scales over them.
 void fill_blocks(const Recipe& recipe, float stddev, SplitMix64& random,
                  std::span<std::byte> blocks) {
   const float mean_scale = stddev / recipe.unit_stddev;
@@ -161,6 +168,7 @@ float nearly_normal(float stddev, SplitMix64& random) {
   return static_cast<float>(sum - 131070) * (stddev / kSumStddev);
 }
 
+// Sums of uniform numbers are nearly normal, without functions of libm.
 void fill_floats(DType dtype, float stddev, SplitMix64& random, std::span<std::byte> bytes) {
   const auto width = static_cast<size_t>(dtype_info(dtype).block_bytes);
   std::array<float, 1024> values;
@@ -172,16 +180,19 @@ void fill_floats(DType dtype, float stddev, SplitMix64& random, std::span<std::b
   }
 }
 
+// Floats that weights can be.
 bool is_synth_float(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
 }  // namespace
 
+// Formats with a recipe, and floats.
 bool has_random_weights(DType dtype) {
   return is_synth_float(dtype) || find_recipe(dtype) != nullptr;
 }
 
+// The same bytes for the same seed on every machine.
 void fill_random_weights(DType dtype, float stddev, SplitMix64& random,
                          std::span<std::byte> blocks) {
   if (is_synth_float(dtype)) return fill_floats(dtype, stddev, random, blocks);

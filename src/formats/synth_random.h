@@ -12,7 +12,9 @@ namespace quern {
 // SplitMix64 (Steele, Lea, Flood 2014): fast, and the same words on every machine.
 class SplitMix64 {
  public:
+  // Any seed, 0 too.
   explicit SplitMix64(uint64_t seed) : state_(seed) {}
+  // Steele, Lea, Flood: Fast splittable pseudorandom number generators (2014).
   uint64_t next() {
     state_ += 0x9e3779b97f4a7c15ULL;
     uint64_t z = state_;
@@ -24,6 +26,7 @@ class SplitMix64 {
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
 
  private:
+  // Advances by a constant.
   uint64_t state_;
 };
 

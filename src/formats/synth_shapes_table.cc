@@ -22,10 +22,12 @@ constexpr std::array kShapes = {
 
 }  // namespace
 
+// Falls with the number of terms of a sum, so that activations keep their size.
 float SynthShape::weight_stddev() const {
   return static_cast<float>(0.8 / std::sqrt(static_cast<double>(hidden)));
 }
 
+// In the order of the help text.
 std::span<const SynthShape> synth_shapes() {
   return kShapes;
 }

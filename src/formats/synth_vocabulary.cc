@@ -12,10 +12,13 @@
 namespace quern {
 namespace {
 
+// Token types of GGUF.
 constexpr int32_t kNormal = 1;
 constexpr int32_t kControl = 3;
+// Names of a common vocabulary, so that chat templates work.
 constexpr std::array<std::string_view, 3> kSpecialTokens = {"<|endoftext|>", "<|im_start|>",
                                                             "<|im_end|>"};
+// Ids of special tokens.
 constexpr uint32_t kBos = 0;
 constexpr uint32_t kEos = 2;
 
@@ -24,11 +27,13 @@ constexpr std::array<std::string_view, 16> kMerges = {"Ġ t",   "Ġ a", "h e",  
                                                       "Ġt he", "e r", "Ġ s",   "n d", "Ġ w", "in g",
                                                       "Ġ o",   "e n", "Ġa nd", "l l"};
 
+// The two halves joined.
 std::string result_of(std::string_view merge) {
   const size_t space = merge.find(' ');
   return std::string(merge.substr(0, space)).append(merge.substr(space + 1));
 }
 
+// Of letters of the byte alphabet, which have at most two bytes.
 std::string utf8(uint32_t code_point) {
   if (code_point < 0x80) return {static_cast<char>(code_point)};
   return {static_cast<char>(0xc0 | code_point >> 6), static_cast<char>(0x80 | (code_point & 0x3f))};
@@ -46,6 +51,7 @@ std::vector<std::string> byte_alphabet() {
   return letters;
 }
 
+// Special tokens, bytes, then merges, up to the wanted number.
 std::vector<std::string> all_tokens(int64_t num_tokens) {
   std::vector<std::string> tokens(kSpecialTokens.begin(), kSpecialTokens.end());
   for (std::string& letter : byte_alphabet()) tokens.push_back(std::move(letter));
@@ -58,10 +64,12 @@ std::vector<std::string> all_tokens(int64_t num_tokens) {
 
 }  // namespace
 
+// Special tokens, bytes and what the merges make.
 int64_t min_synth_vocabulary() {
   return static_cast<int64_t>(kSpecialTokens.size() + 256 + kMerges.size());
 }
 
+// Keys that readers of byte-level vocabularies need.
 void add_synth_vocabulary(Metadata& metadata, int64_t num_tokens, std::string_view pre_tokenizer) {
   QUERN_CHECK(num_tokens >= min_synth_vocabulary());
   std::vector<int32_t> types(static_cast<size_t>(num_tokens), kNormal);

@@ -14,6 +14,7 @@
 namespace quern {
 namespace {
 
+// By the name's ending.
 Result<std::shared_ptr<const WeightSource>> open_file(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   const auto bytes = mapped->bytes();
@@ -26,8 +27,10 @@ Result<std::shared_ptr<const WeightSource>> open_file(const std::string& path) {
   return std::shared_ptr<const WeightSource>(std::move(file));
 }
 
+// Several files as one source. Thread-safe as they are.
 class WeightFiles final : public WeightSource {
  public:
+  // Errors: a weight that an earlier file has.
   Result<void> add(const std::string& path) {
     QUERN_ASSIGN_OR_RETURN(auto file, open_file(path));
     for (const WeightInfo& info : file->list()) {
@@ -58,6 +61,7 @@ class WeightFiles final : public WeightSource {
   }
 
  private:
+  // Errors: kNotFound with the name.
   Result<const WeightSource*> find(std::string_view name) const {
     const auto it = files_by_name_.find(name);
     if (it != files_by_name_.end()) return files_[it->second].get();
@@ -72,6 +76,7 @@ class WeightFiles final : public WeightSource {
 
 }  // namespace
 
+// No files give a source without weights.
 Result<std::unique_ptr<WeightSource>> open_weight_files(std::span<const std::string> paths) {
   auto files = std::make_unique<WeightFiles>();
   for (const std::string& path : paths) QUERN_TRY(files->add(path));

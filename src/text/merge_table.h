@@ -18,7 +18,7 @@ struct Merge {
 // Hash table from (left, right) to Merge. Thread-safe for find().
 class MergeTable {
  public:
-  // Room for `num_merges`; more can be inserted.
+  // Room for `num_merges` pairs and no more.
   explicit MergeTable(size_t num_merges = 0);
   // Ids are non-negative. The first of equal pairs stays. At most `num_merges` of the constructor.
   void insert(int32_t left, int32_t right, Merge merge);

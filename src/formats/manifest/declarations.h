@@ -20,15 +20,19 @@ inline constexpr int64_t kMaxExpansions = 65'536;  // of one manifest
 
 // In which precision a node computes. `mixed`: its inputs are taken as they are.
 enum class Precision : uint8_t { kFloat64, kFloat32, kMixed };
+// "float64", "float32", "mixed": the words of manifests.
 std::string_view precision_name(Precision precision);
+// Errors: kInvalidArgument with the place, for another word.
 Result<Precision> read_precision(const YamlNode& node);
 
 // The use of a value: "x" for the only output of node x, "x:port" for one of several.
 struct ValueRef {
+  // Where it is written, for errors.
   Place place;
   std::string name;  // empty: an absent optional input
 };
 
+// One node, with `repeat` unrolled and variables replaced.
 struct NodeDecl {
   Place place;
   std::string id;
@@ -36,12 +40,14 @@ struct NodeDecl {
   // In port order, or by port: then each has a name. Never a mixture.
   std::vector<ValueRef> inputs;
   std::vector<std::string> ports;  // empty where the inputs are in port order
+  // As written; their kinds are those of the operation.
   std::vector<std::pair<std::string, YamlNode>> attributes;
   std::optional<Precision> precision;  // absent: the manifest's
 };
 
 // An input, a weight or a constant.
 struct ValueDecl {
+  // Where it is written, for errors.
   Place place;
   std::string id;
   TensorType type;
@@ -49,11 +55,14 @@ struct ValueDecl {
   std::vector<double> values;  // of a constant
 };
 
+// All sections, in the order of the file.
 struct Declarations {
   std::string name;
   Precision precision = Precision::kFloat64;
   std::vector<std::string> weight_files;  // relative to the manifest's folder, inside it
+  // States with their places; the graph checks what they hold.
   std::vector<std::pair<Place, StateDecl>> states;
+  // In the file's order, which is the order of the graph's nodes.
   std::vector<ValueDecl> inputs;
   std::vector<ValueDecl> weights;
   std::vector<ValueDecl> constants;

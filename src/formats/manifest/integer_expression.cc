@@ -10,6 +10,7 @@
 namespace quern::manifest {
 namespace {
 
+// ASCII letters and '_'.
 bool is_name_start(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -20,10 +21,13 @@ bool is_name_char(char c) {
   return is_name_start(c) || is_digit(c) || c == '.';
 }
 
+// Recursive descent: sum, product, factor. One expression each.
 class Evaluator {
  public:
+  // Borrows both.
   Evaluator(std::string_view text, const NameLookup& lookup) : text_(text), lookup_(lookup) {}
 
+  // Errors: what follows a whole expression, besides those of the parts.
   Result<int64_t> run() {
     QUERN_ASSIGN_OR_RETURN(const int64_t value, sum());
     skip_spaces();
@@ -32,6 +36,7 @@ class Evaluator {
   }
 
  private:
+  // product {+ product}. Errors: overflow.
   Result<int64_t> sum() {
     QUERN_ASSIGN_OR_RETURN(int64_t value, product());
     while (true) {
@@ -44,6 +49,7 @@ class Evaluator {
     }
   }
 
+  // factor {* / % factor}. Errors: a division by 0.
   Result<int64_t> product() {
     QUERN_ASSIGN_OR_RETURN(int64_t value, factor());
     while (true) {
@@ -66,6 +72,7 @@ class Evaluator {
     }
   }
 
+  // A number, a name, a sign, or brackets.
   Result<int64_t> factor() {
     if (take_one_of("-") != 0) {
       QUERN_ASSIGN_OR_RETURN(int64_t value, factor());
@@ -83,6 +90,7 @@ class Evaluator {
     return malformed();
   }
 
+  // Errors: past 64 bits.
   Result<int64_t> number() {
     int64_t value = 0;
     const char* begin = text_.data() + at_;
@@ -92,6 +100,7 @@ class Evaluator {
     return value;
   }
 
+  // The longest begin of the rest that belongs.
   std::string_view take_while(bool (*belongs)(char)) {
     const size_t start = at_;
     while (at_ < text_.size() && belongs(text_[at_])) ++at_;
@@ -103,9 +112,11 @@ class Evaluator {
     if (at_ >= text_.size() || wanted.find(text_[at_]) == std::string_view::npos) return 0;
     return text_[at_++];
   }
+  // Blanks may stand between all parts.
   void skip_spaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
   }
+  // Errors quote the whole expression.
   tl::unexpected<Error> malformed() const {
     return fail::invalid("'{}' is not an expression of integers and variables.", text_);
   }
@@ -120,10 +131,12 @@ class Evaluator {
 
 }  // namespace
 
+// A name, or several with dots between them: "size.hidden".
 bool is_variable_name(std::string_view text) {
   return !text.empty() && is_name_start(text.front()) && std::ranges::all_of(text, is_name_char);
 }
 
+// Errors: kInvalidArgument for malformed text and overflow; those of the look-up.
 Result<int64_t> evaluate_expression(std::string_view text, const NameLookup& lookup) {
   if (text.size() > kMaxExpressionBytes) {
     return fail::invalid("An expression has {} characters; the limit is {}.", text.size(),

@@ -30,9 +30,11 @@ bool is_id(std::string_view text) {
 // Builds the graph of one manifest.
 class ManifestBuilder {
  public:
+  // Borrows both.
   ManifestBuilder(const Declarations& declarations, const OpRegistry& registry)
       : d_(declarations), registry_(registry), builder_(registry) {}
 
+  // Producers first, so that errors of names have both places; then nodes in their order.
   Result<Graph> build() {
     QUERN_TRY(note_producers());
     for (const auto& [place, state] : d_.states) {
@@ -56,6 +58,7 @@ class ManifestBuilder {
 
  private:
   static constexpr size_t kNotANode = SIZE_MAX;
+  // Who makes a value: a declaration, or a node by its number.
   struct Producer {
     Place place;
     size_t node = kNotANode;  // index of the node
@@ -67,6 +70,7 @@ class ManifestBuilder {
     return error_at(place, builder_.finish().error());
   }
 
+  // Errors: the name is taken, with the place of the first.
   Result<void> note_producer(const std::string& id, const Place& place, size_t node) {
     if (!is_id(id)) {
       return error_at(place,
@@ -79,6 +83,7 @@ class ManifestBuilder {
         place, fmt::format("'{}' is already produced at {}.", id, it->second.place.to_string()));
   }
 
+  // Of all sections, before any use is looked at.
   Result<void> note_producers() {
     for (const auto* section : {&d_.inputs, &d_.weights, &d_.constants}) {
       for (const ValueDecl& decl : *section)
@@ -90,6 +95,7 @@ class ManifestBuilder {
     return {};
   }
 
+  // The three kinds of declared values.
   Result<void> add_input(const ValueDecl& decl) {
     return declare(decl, builder_.input(decl.id, decl.type));
   }
@@ -103,6 +109,7 @@ class ManifestBuilder {
         decl, builder_.add("graph.constant", {},
                            {{"type", decl.type.to_string()}, {"values", decl.values}}, decl.id));
   }
+  // Notes the value under its name, or passes the graph's error on with the place.
   Result<void> declare(const ValueDecl& decl, ValueId value) {
     values_of_.emplace(decl.id, value);
     return check(decl.place);
@@ -115,6 +122,7 @@ class ManifestBuilder {
     return it == producers_.end() ? nullptr : &it->second;
   }
 
+  // Nodes that each node takes values of. Errors: names that nothing declares.
   Result<void> find_dependencies() {
     dependencies_.resize(d_.nodes.size());
     std::map<std::string, size_t, std::less<>> last_use;  // of each state, in the manifest's order
@@ -147,6 +155,7 @@ class ManifestBuilder {
     if (!is_first) dependencies_[i].push_back(std::exchange(it->second, i));
   }
 
+  // "x", or "x:port" of a node with several outputs.
   Result<ValueId> find(const ValueRef& ref, std::string_view user) const {
     const auto it = values_of_.find(ref.name);
     if (it != values_of_.end()) return it->second;
@@ -162,6 +171,7 @@ class ManifestBuilder {
                     fmt::format("{} takes '{}'; the node has {}.", user, ref.name, ports));
   }
 
+  // For errors: which ports there are.
   std::string port_list(const OpDef& op) const {
     if (op.outputs.empty()) return "no outputs";
     std::string list = op.outputs.size() == 1 ? "the one output" : "the outputs";
@@ -169,6 +179,7 @@ class ManifestBuilder {
     return list;
   }
 
+  // One node; its inputs exist by now.
   Result<void> add_node(const NodeDecl& node) {
     const OpDef* op = registry_.find(node.op);
     if (op == nullptr) {
@@ -217,12 +228,14 @@ class ManifestBuilder {
     return inputs;
   }
 
+  // For errors: which inputs there are.
   static std::string input_list(std::span<const PortDef> ports) {
     std::vector<std::string_view> names;
     for (const PortDef& port : ports) names.push_back(port.name);
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
   }
 
+  // By the kinds that the operation declares. Errors: unknown attributes, values of another kind.
   static Result<Attributes> collect_attributes(const NodeDecl& node, const OpDef& op) {
     Attributes attributes;
     for (const auto& [name, value] : node.attributes) {
@@ -269,6 +282,7 @@ class ManifestBuilder {
 
 }  // namespace
 
+// Errors: those of the manifest and of the graph, with file and line.
 Result<Manifest> parse_manifest(std::string_view text, std::string_view file_name,
                                 const FileLoader& load, const OpRegistry& registry,
                                 const ManifestOptions& options) {
@@ -279,6 +293,7 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view file_nam
   return Manifest{declarations.name, std::move(graph), declarations.weight_files};
 }
 
+// The file's folder is that of its includes and weight files.
 Result<Manifest> read_manifest(const std::string& path, const OpRegistry& registry,
                                const ManifestOptions& options) {
   const std::string folder = std::filesystem::path(path).parent_path().string();

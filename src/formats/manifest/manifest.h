@@ -11,10 +11,12 @@
 
 namespace quern {
 
+// What whoever reads a manifest may change.
 struct ManifestOptions {
   std::map<std::string, std::string> variables = {};  // "model.layers" to "4": other values
 };
 
+// A manifest that was read. A plain value.
 struct Manifest {
   std::string name;
   Graph graph;

@@ -11,8 +11,10 @@
 namespace quern::manifest {
 namespace {
 
+// A short name for the library's.
 namespace fs = std::filesystem;
 
+// Replaces !include by the tree of the file, depth first, within the limits. One manifest each.
 class Includer {
  public:
   // `folder` is the manifest's, for errors.
@@ -35,6 +37,7 @@ class Includer {
   }
 
  private:
+  // Everywhere in the tree.
   Result<void> replace_includes(YamlNode& node) {
     if (node.is_include) {
       QUERN_ASSIGN_OR_RETURN(node, include(node));
@@ -45,6 +48,7 @@ class Includer {
     return {};
   }
 
+  // Errors: outside of the folder, a circle, a limit, and those of reading the file.
   Result<YamlNode> include(const YamlNode& node) {
     if (++num_includes_ > kMaxIncludes) {
       return error_at(node.place,
@@ -78,6 +82,7 @@ class Includer {
 
 }  // namespace
 
+// Normalised; nothing for absolute paths, for ".." that leads out, and for folders.
 std::optional<std::string> path_inside_folder(const std::string& base, const std::string& written) {
   const fs::path path = (fs::path(base) / written).lexically_normal();
   const bool is_folder = path == "." || !path.has_filename();
@@ -86,12 +91,14 @@ std::optional<std::string> path_inside_folder(const std::string& base, const std
   return path.generic_string();
 }
 
+// The whole tree of a manifest, with places in the files that it came from.
 Result<YamlNode> load_tree(std::string_view text, std::string_view file_name,
                            const FileLoader& load) {
   const fs::path path(file_name);
   return Includer(path.parent_path(), load).parse(text, path.filename().string());
 }
 
+// Errors: kNotFound, and kInvalidArgument for files past kMaxYamlBytes.
 Result<std::string> read_text_file(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   const auto bytes = mapped->bytes();
@@ -101,6 +108,7 @@ Result<std::string> read_text_file(const std::string& path) {
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+// Reads below `folder`; paths were checked by path_inside_folder().
 FileLoader folder_loader(std::string folder) {
   return [folder = std::move(folder)](const std::string& path) {
     return read_text_file((fs::path(folder) / path).string());

@@ -22,6 +22,7 @@ bool is_plain(std::string_view text) {
   });
 }
 
+// In double quotes, with YAML's escapes, and "${" escaped for the manifest.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); ++i) {
@@ -40,10 +41,12 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+// Plain where that reads back, else in quotes.
 std::string scalar(std::string_view text) {
   return is_plain(text) ? std::string(text) : quoted(text);
 }
 
+// An attribute as the reader takes it for its kind.
 std::string attribute_text(const AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
   if (const auto* numbers = std::get_if<std::vector<double>>(&value)) {
@@ -69,10 +72,13 @@ std::string attributes_text(const OpDef* op, const Attributes& attributes) {
   return text.empty() ? "" : "{" + text + "}";
 }
 
+// One graph each.
 class Writer {
  public:
+  // Borrows the graph.
   explicit Writer(const Graph& graph) : graph_(graph) {}
 
+  // Errors: kInvalidArgument for layouts that a manifest cannot name.
   Result<std::string> write(std::string_view name) {
     text_ = "quern: 1\n";
     if (!name.empty()) text_ += fmt::format("name: {}\n", quoted(name));
@@ -95,6 +101,7 @@ class Writer {
   }
 
  private:
+  // Before everything that uses them.
   void write_states() {
     if (!graph_.states().empty()) text_ += "states:\n";
     for (const StateDecl& state : graph_.states()) {
@@ -120,6 +127,7 @@ class Writer {
     return next;
   }
 
+  // An input or a weight in its section.
   void write_declaration(const Node& node) {
     const TensorType& type = graph_.value(node.outputs[0]).type;
     const bool has_other_name =
@@ -134,6 +142,7 @@ class Writer {
                          quoted(node.attributes.text("weight")));
   }
 
+  // Any other node.
   void write_node(const Node& node) {
     text_ += fmt::format("  - id: {}\n    op: {}\n", scalar(node.name), scalar(node.op->id));
     if (!node.inputs.empty()) text_ += fmt::format("    in: {}\n", inputs_text(node));
@@ -162,6 +171,7 @@ class Writer {
 
 }  // namespace
 
+// Reads back to the same graph: same names, order and semantic hash.
 Result<std::string> print_manifest(const Graph& graph, std::string_view name) {
   return Writer(graph).write(name);
 }

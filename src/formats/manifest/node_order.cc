@@ -6,8 +6,10 @@
 namespace quern::manifest {
 namespace {
 
+// Not seen, on the path, or in the order.
 enum class Mark : uint8_t { kNew, kOpen, kDone };
 
+// A node on the path, and how many of its dependencies were followed.
 struct Visit {
   size_t node = 0;
   std::vector<size_t> dependencies;
@@ -31,6 +33,7 @@ tl::unexpected<Error> cycle_error(std::span<const NodeDecl> nodes, const std::ve
 
 }  // namespace
 
+// The order of the list where it is one already.
 Result<std::vector<size_t>> order_nodes(
     std::span<const NodeDecl> nodes,
     const std::function<std::vector<size_t>(size_t)>& dependencies) {

@@ -8,6 +8,7 @@
 namespace quern::manifest {
 namespace {
 
+// Of values that name no type: what the manifest computes in.
 DType default_dtype(Precision precision) {
   return precision == Precision::kFloat32 ? DType::kF32 : DType::kF64;
 }
@@ -29,6 +30,7 @@ Result<std::vector<Dim>> read_dims(const YamlNode& node, std::string_view what) 
   return dims;
 }
 
+// Errors: no name of a type.
 Result<DType> read_dtype(const YamlNode& node, std::string_view what) {
   QUERN_ASSIGN_OR_RETURN(const std::string name, text_of(node, what));
   if (const auto dtype = find_dtype(name)) return *dtype;
@@ -38,6 +40,7 @@ Result<DType> read_dtype(const YamlNode& node, std::string_view what) {
 // The sections that declare values; they share their short forms.
 class ValueReader {
  public:
+  // Borrows the scope.
   ValueReader(const Scope& scope, Precision precision) : scope_(scope), precision_(precision) {}
 
   // `kind` is "input", "weight" or "constant". Forms of the type: "f32[T, 64]"; [T, 64];
@@ -56,6 +59,7 @@ class ValueReader {
   }
 
  private:
+  // Any of the forms. Errors with the place of what does not fit.
   Result<void> read_value(const YamlNode& node, std::string_view kind, ValueDecl& decl) const {
     const std::string what = fmt::format("The {} '{}'", kind, decl.id);
     if (kind == "constant") return read_constant(node, what, decl);
@@ -71,6 +75,7 @@ class ValueReader {
     return {};
   }
 
+  // {shape, dtype} and, of weights, the name in the file.
   Result<void> read_map(const YamlNode& node, std::string_view kind, const std::string& what,
                         ValueDecl& decl) const {
     if (kind == "weight") {
@@ -85,6 +90,7 @@ class ValueReader {
     return {};
   }
 
+  // `shape` is needed, `dtype` is not.
   Result<void> read_shape_and_dtype(const YamlNode& node, const std::string& what,
                                     ValueDecl& decl) const {
     QUERN_ASSIGN_OR_RETURN(const YamlNode* shape, require(node, "shape", what));
@@ -126,6 +132,7 @@ class ValueReader {
   Precision precision_;
 };
 
+// With their places, since the graph checks them later.
 Result<std::vector<std::pair<Place, StateDecl>>> read_states(const YamlNode& section,
                                                              const Scope& scope) {
   std::vector<std::pair<Place, StateDecl>> states;
@@ -168,6 +175,7 @@ Result<std::vector<std::pair<std::string, ValueRef>>> read_outputs(const YamlNod
   return outputs;
 }
 
+// One name or a list.
 Result<std::vector<std::string>> read_weight_files(const YamlNode& section, const Scope& scope) {
   std::vector<std::string> files;
   QUERN_ASSIGN_OR_RETURN(const YamlNode node, substitute(section, scope));
@@ -180,6 +188,7 @@ Result<std::vector<std::string>> read_weight_files(const YamlNode& section, cons
   return files;
 }
 
+// Before anything else: a later version may mean all of it differently.
 Result<void> check_version(const YamlNode& root) {
   QUERN_ASSIGN_OR_RETURN(const YamlNode* version, require(root, "quern", "A manifest"));
   QUERN_ASSIGN_OR_RETURN(const int64_t number, integer_of(*version, "'quern'"));

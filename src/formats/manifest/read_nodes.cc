@@ -17,6 +17,7 @@ Result<ValueRef> read_ref(const YamlNode& node, std::string_view what) {
   return ValueRef{node.place, std::move(name)};
 }
 
+// One name, a list by position, or a map by port.
 Result<void> read_inputs(const YamlNode& node, NodeDecl& decl) {
   const std::string what = fmt::format("'in' of node '{}'", decl.id);
   if (node.is_scalar()) {
@@ -39,8 +40,10 @@ Result<void> read_inputs(const YamlNode& node, NodeDecl& decl) {
 // Unrolls repeats depth first. The limits hold for the whole manifest.
 class NodeReader {
  public:
+  // Borrows the variables.
   explicit NodeReader(const Variables& variables) : scope_{&variables} {}
 
+  // Nodes, repeats, and lists that were included.
   Result<void> read_list(const YamlNode& list) {
     QUERN_TRY(expect_sequence(list, "'nodes'"));
     for (const YamlNode& item : list.items) {
@@ -53,9 +56,11 @@ class NodeReader {
     }
     return {};
   }
+  // Once, at the end.
   std::vector<NodeDecl> take_nodes() { return std::move(nodes_); }
 
  private:
+  // Reads the body once for each value of the index.
   Result<void> read_repeat(const YamlNode& node) {
     QUERN_TRY(expect_keys(node, "A repeat", {"repeat", "index", "offset", "nodes"}));
     QUERN_ASSIGN_OR_RETURN(const int64_t count, integer(*node.find("repeat"), "'repeat'"));
@@ -104,11 +109,13 @@ class NodeReader {
                                 name));
   }
 
+  // After variables are replaced.
   Result<int64_t> integer(const YamlNode& node, std::string_view what) const {
     QUERN_ASSIGN_OR_RETURN(const YamlNode value, substitute(node, scope_));
     return integer_of(value, what);
   }
 
+  // Limits what a few lines can make.
   Result<void> count_expansions(int64_t count, const Place& place) {
     num_expansions_ += count;
     if (num_expansions_ <= kMaxExpansions) return {};
@@ -116,6 +123,7 @@ class NodeReader {
         place, fmt::format("The manifest's repeats make more than {} expansions.", kMaxExpansions));
   }
 
+  // One node within the current indices.
   Result<void> read_node(const YamlNode& raw) {
     if (!scope_.indices.empty()) QUERN_TRY(count_expansions(1, raw.place));
     // Repeats of a large node are bounded by what they would hold in memory.
@@ -177,6 +185,7 @@ Result<Precision> read_precision(const YamlNode& node) {
                               text));
 }
 
+// Errors: kInvalidArgument with file and line, also past the limits.
 Result<std::vector<NodeDecl>> read_nodes(const YamlNode& list, const Variables& variables) {
   NodeReader reader(variables);
   QUERN_TRY(reader.read_list(list));

@@ -13,6 +13,7 @@ namespace {
 
 using Lookup = std::function<Result<YamlNode>(std::string_view name)>;
 
+// Errors name the variable.
 Result<int64_t> integer_of(const YamlNode& value, std::string_view name) {
   int64_t integer = 0;
   const char* end = value.text.data() + value.text.size();
@@ -40,6 +41,9 @@ Result<YamlNode> evaluate(std::string_view text, const Place& place, const Looku
       .kind = YamlNode::Kind::kScalar, .place = place, .text = fmt::format("{}", integer)};
 }
 
+// A text that is one reference only becomes what that stands for, of any kind; else the parts are
+// put
+// together as text.
 Result<YamlNode> substitute_scalar(const YamlNode& node, const Lookup& lookup) {
   std::string_view rest = node.text;
   YamlNode result{.kind = node.kind, .place = node.place, .is_quoted = node.is_quoted};
@@ -70,10 +74,12 @@ Result<YamlNode> substitute_scalar(const YamlNode& node, const Lookup& lookup) {
   return result;
 }
 
+// Whether there is anything to replace: most values have none.
 bool has_reference(const YamlNode& node) {
   return node.is_scalar() && node.text.find("${") != std::string::npos;
 }
 
+// The same in a whole tree.
 Result<YamlNode> substitute_tree(const YamlNode& node, const Lookup& lookup) {
   if (has_reference(node)) {
     auto value = substitute_scalar(node, lookup);
@@ -133,8 +139,10 @@ Result<void> flatten(const YamlNode& tree, const std::string& prefix, Values& va
 // Resolves variables in the order of their uses.
 class Resolver {
  public:
+  // Borrows the values and resolves them in place.
   explicit Resolver(Values& values) : values_(values) {}
 
+  // The value of a name with dots. Errors: unknown, or a circle.
   Result<YamlNode> resolve(std::string_view name) {
     // An item of a list needs the whole list.
     auto it = values_.find(name);
@@ -145,6 +153,7 @@ class Resolver {
   }
 
  private:
+  // A variable's own value may use others.
   Result<void> resolve_entry(const std::string& name, YamlNode& value) {
     if (!open_.insert(name).second) {
       return error_at(value.place, fmt::format("Variable '{}' depends on itself.", name));
@@ -201,10 +210,12 @@ Result<Variables> Variables::make(const YamlNode* tree,
   return variables;
 }
 
+// Resolved when the variables were made.
 Result<YamlNode> Variables::value(std::string_view name) const {
   return find_value(values_, name);
 }
 
+// Errors: those of expressions and names, with the place of the value.
 Result<YamlNode> substitute(const YamlNode& node, const Scope& scope) {
   const Lookup lookup = [&](std::string_view name) -> Result<YamlNode> {
     for (auto it = scope.indices.rbegin(); it != scope.indices.rend(); ++it) {

@@ -21,17 +21,20 @@ class Variables {
   // another kind, an override of a variable that is not there, a variable that depends on itself.
   static Result<Variables> make(const YamlNode* tree,
                                 const std::map<std::string, std::string>& overrides);
+  // Of the outermost part of a name.
   bool contains(std::string_view name) const { return values_.contains(name); }
   // A scalar or a list of scalars, without ${...}; for "a.0" an item of the list "a".
   // Errors: kNotFound, without a place.
   Result<YamlNode> value(std::string_view name) const;
 
  private:
+  // All resolved.
   std::map<std::string, YamlNode, std::less<>> values_;
 };
 
 // What names stand for at one place: the indices of the repeats around it, then the variables.
 struct Scope {
+  // Null: there are none.
   const Variables* variables = nullptr;
   std::vector<std::pair<std::string, int64_t>> indices = {};  // innermost last
 };

@@ -17,6 +17,7 @@ namespace {
 
 using Kind = YamlNode::Kind;
 
+// Levels of lists and maps; scalars have none.
 int depth_of(const YamlNode& node) {
   int deepest = 0;
   for (const YamlNode& item : node.items) deepest = std::max(deepest, depth_of(item));
@@ -27,10 +28,13 @@ int depth_of(const YamlNode& node) {
 // The events of one document. After the first error the rest of the events is ignored.
 class TreeBuilder final : public YAML::EventHandler {
  public:
+  // `file_name` is for places.
   explicit TreeBuilder(std::string_view file_name)
       : file_(std::make_shared<const std::string>(file_name)) {}
 
+  // Lines are counted from 1 here, from 0 by the library.
   Place place_of(const YAML::Mark& mark) const { return {file_, mark.line + 1}; }
+  // The first error; the tree counts only without one.
   const std::optional<Error>& error() const { return error_; }
   YamlNode take_root() { return std::move(root_); }
 
@@ -73,6 +77,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void OnMapEnd() override { close(); }
 
  private:
+  // A list or map that is being read.
   struct Open {
     YamlNode node;
     YAML::anchor_t anchor = 0;
@@ -80,12 +85,14 @@ class TreeBuilder final : public YAML::EventHandler {
     Place key_place = {};
     std::set<std::string, std::less<>> keys = {};  // of a map, all so far
   };
+  // What an anchor names, whole.
   struct Anchored {
     YamlNode node;
     int64_t num_values = 0;
     int depth = 0;
   };
 
+  // Keeps the first error; later events are ignored.
   void refuse(const Place& place, std::string_view sentence) {
     if (!error_) error_ = error_at(place, sentence).value();
   }
@@ -95,6 +102,7 @@ class TreeBuilder final : public YAML::EventHandler {
   void refuse_depth(const Place& place) {
     refuse(place, fmt::format("Values are nested more than {} deep.", kMaxYamlDepth));
   }
+  // Only !include, and the tags that the library adds itself.
   void check_tag(const YAML::Mark& mark, const std::string& tag) {
     if (tag.empty() || tag == "?" || tag == "!") return;
     refuse(mark, fmt::format("The tag '{}' is unknown; the only one is !include, before a path.",
@@ -110,10 +118,12 @@ class TreeBuilder final : public YAML::EventHandler {
     }
     return !error_;
   }
+  // Errors: deeper than kMaxYamlDepth.
   void open(YamlNode node, YAML::anchor_t anchor) {
     if (static_cast<int>(open_.size()) >= kMaxYamlDepth) refuse_depth(node.place);
     if (!error_) open_.push_back({std::move(node), anchor, std::nullopt});
   }
+  // The finished list or map goes into the one around it.
   void close() {
     if (error_ || open_.empty()) return;
     Open done = std::move(open_.back());
@@ -141,6 +151,7 @@ class TreeBuilder final : public YAML::EventHandler {
       open_.back().key.reset();
     }
   }
+  // Errors: a key that is no text, or stands twice.
   void take_key(YamlNode node) {
     if (!node.is_scalar() || node.is_include) {
       return refuse(node.place, fmt::format("A key is {}; keys are text.", node.kind_name()));
@@ -162,6 +173,7 @@ class TreeBuilder final : public YAML::EventHandler {
 
 }  // namespace
 
+// Walks the tree.
 int64_t count_values(const YamlNode& node) {
   int64_t count = 1;
   for (const YamlNode& item : node.items) count += count_values(item);
@@ -169,10 +181,12 @@ int64_t count_values(const YamlNode& node) {
   return count;
 }
 
+// "?" where the file is not known.
 std::string Place::to_string() const {
   return file == nullptr ? "manifest" : fmt::format("{}:{}", *file, line);
 }
 
+// The sentence behind its place.
 tl::unexpected<Error> error_at(const Place& place, std::string_view sentence) {
   return fail::invalid("{}: {}", place.to_string(), sentence);
 }
@@ -181,6 +195,7 @@ tl::unexpected<Error> error_at(const Place& place, const Error& error) {
   return tl::unexpected(error.with_context(place.to_string()));
 }
 
+// Linear: maps of manifests are small.
 const YamlNode* YamlNode::find(std::string_view key) const {
   const auto it = std::ranges::find(members, key, &std::pair<std::string, YamlNode>::first);
   return it == members.end() ? nullptr : &it->second;
@@ -200,6 +215,7 @@ std::string_view YamlNode::kind_name() const {
   return "unknown";
 }
 
+// Events of the library make the tree, so that limits hold while it is read.
 Result<YamlNode> parse_yaml(std::string_view text, std::string_view file_name) {
   TreeBuilder builder(file_name);
   if (text.size() > kMaxYamlBytes) {

@@ -28,6 +28,7 @@ tl::unexpected<Error> error_at(const Place& place, const Error& error);
 
 // One YAML value. Aliases are replaced by copies of what they stand for. A plain value.
 struct YamlNode {
+  // What the value is.
   enum class Kind : uint8_t { kNull, kScalar, kSequence, kMap };
   Kind kind = Kind::kNull;
   Place place = {};
@@ -37,6 +38,7 @@ struct YamlNode {
   std::vector<YamlNode> items = {};  // of a sequence
   std::vector<std::pair<std::string, YamlNode>> members = {};  // of a map, in the file's order
 
+  // Short forms of comparing the kind.
   bool is_null() const { return kind == Kind::kNull; }
   bool is_scalar() const { return kind == Kind::kScalar; }
   bool is_sequence() const { return kind == Kind::kSequence; }
@@ -52,6 +54,7 @@ int64_t count_values(const YamlNode& node);
 
 // Limits on one file; a file within them is parsed in time and memory linear in its size.
 inline constexpr size_t kMaxYamlBytes = size_t{16} << 20;
+// Of lists and maps inside of each other.
 inline constexpr int kMaxYamlDepth = 64;
 inline constexpr int64_t kMaxYamlValues = 500'000;  // with copies for anchors and aliases
 

@@ -11,6 +11,7 @@
 namespace quern::manifest {
 namespace {
 
+// The whole text as a number, with an optional '+'.
 template <class T>
 std::optional<T> parse_whole(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -20,6 +21,7 @@ std::optional<T> parse_whole(std::string_view text) {
   return value;
 }
 
+// Also YAML's forms of infinity and NaN.
 std::optional<double> parse_number(std::string_view text) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (text == ".inf" || text == ".Inf" || text == "+.inf") return kInfinity;
@@ -28,18 +30,21 @@ std::optional<double> parse_number(std::string_view text) {
   return parse_whole<double>(text);
 }
 
+// YAML 1.2's booleans only: "yes" is a text.
 std::optional<bool> parse_flag(std::string_view text) {
   if (text == "true" || text == "True") return true;
   if (text == "false" || text == "False") return false;
   return std::nullopt;
 }
 
+// "... is ...; ... is needed.", at the place of the value.
 tl::unexpected<Error> unfit(const YamlNode& node, std::string_view what, std::string_view wanted) {
   const std::string found =
       node.is_scalar() ? "'" + node.text.substr(0, 64) + "'" : std::string(node.kind_name());
   return error_at(node.place, fmt::format("{} is {}; {} is needed.", what, found, wanted));
 }
 
+// Each item by `convert`, which names what is wrong with it.
 template <class T, class Convert>
 Result<std::vector<T>> list_of(const YamlNode& node, std::string_view what, Convert convert) {
   QUERN_TRY(expect_sequence(node, what));
@@ -53,6 +58,7 @@ Result<std::vector<T>> list_of(const YamlNode& node, std::string_view what, Conv
 
 }  // namespace
 
+// Any scalar, in quotes or not.
 Result<std::string> text_of(const YamlNode& node, std::string_view what) {
   if (node.is_scalar()) return node.text;
   return unfit(node, what, "text");
@@ -97,6 +103,7 @@ Result<const YamlNode*> require(const YamlNode& node, std::string_view key, std:
   return error_at(node.place, fmt::format("{} needs the key '{}'.", what, key));
 }
 
+// By the declared kind; text that looks like a number is text where text is wanted.
 Result<AttributeValue> attribute_of(const YamlNode& node, AttributeKind kind,
                                     std::string_view what) {
   switch (kind) {
@@ -119,6 +126,7 @@ Result<AttributeValue> attribute_of(const YamlNode& node, AttributeKind kind,
   return fail::internal("An attribute has an unknown kind.");
 }
 
+// Lists of integers are integers; one float makes all of them numbers.
 Result<AttributeValue> plain_attribute_of(const YamlNode& node, std::string_view what) {
   if (node.is_sequence()) {
     const bool are_integers = std::ranges::all_of(node.items, [](const YamlNode& item) {

@@ -15,9 +15,11 @@ namespace quern::manifest {
 
 // `what` begins the sentence of an error: "'count' of a repeat".
 Result<std::string> text_of(const YamlNode& node, std::string_view what);
+// Errors: no scalar, or no whole number of 64 bits.
 Result<int64_t> integer_of(const YamlNode& node, std::string_view what);
 // Also inf, -inf and nan, with or without YAML's dot.
 Result<double> number_of(const YamlNode& node, std::string_view what);
+// Errors name what it is instead.
 Result<void> expect_map(const YamlNode& node, std::string_view what);
 Result<void> expect_sequence(const YamlNode& node, std::string_view what);
 // Refuses keys of a map that are not in the list.
