@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Weights in the order of the source.
 void hash_weights(const WeightSource& weights, Hasher& hasher) {
   for (const WeightInfo& info : weights.list()) {
     hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());

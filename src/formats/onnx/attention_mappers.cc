@@ -206,8 +206,7 @@ ValueId visible_softmax(TensorAlgebra& g, ValueId scores) {
 }
 
 // Attention-23 and later: queries, keys and values of 3 or 4 dims, with mask, causality, soft cap
-// and
-// cached keys.
+// and cached keys.
 Result<void> attention(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const bool is_rank_3 = g.dims(c.in(0)).size() == 3;
