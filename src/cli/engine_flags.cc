@@ -9,7 +9,6 @@
 
 namespace quern::cli {
 
-// In the order of the help text; groups at the end.
 void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("MODEL", model, "GGUF file").required();
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
@@ -30,6 +29,8 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
       .one_of({"auto", "int8", "int16", "f32"})
       .show_default();
   command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable").repeatable();
+  command.add_option("--pack-cache", pack_cache,
+                     "Folder that keeps packed weights, so that the next load maps them");
   command.add_flag("!--no-parity-gate", has_parity_gate,
                    "Serve the model without comparing one token with the reference first");
   passes.add_to(command);
@@ -105,7 +106,6 @@ std::vector<MetadataOverride> EngineFlags::overrides() const {
   return list;
 }
 
-// Words were checked when the command line was read.
 ModelOptions EngineFlags::model_options() const {
   ModelOptions options;
   options.activations = *find_activations(activations);
@@ -115,13 +115,11 @@ ModelOptions EngineFlags::model_options() const {
   return options;
 }
 
-// For commands that look at a model and run nothing.
 Result<ModelFiles> EngineFlags::open_files() const {
   QUERN_ASSIGN_OR_RETURN(const auto files, adapter_files());
   return open_model_files(model, model_options(), overrides(), files);
 }
 
-// Everything but the model's path.
 Result<EngineOptions> EngineFlags::options() const {
   EngineOptions options;
   options.device = device;
@@ -130,6 +128,7 @@ Result<EngineOptions> EngineFlags::options() const {
   // The words were checked when the command line was read.
   options.compile.numerics = *find_numerics(numerics);
   options.model = model_options();
+  options.pack_cache = pack_cache;
   options.context_length = context;
   options.overrides = overrides();
   QUERN_TRY(passes.apply(options.compile));
@@ -139,7 +138,6 @@ Result<EngineOptions> EngineFlags::options() const {
   return options;
 }
 
-// The bar is gone before an error is printed.
 Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   QUERN_ASSIGN_OR_RETURN(EngineOptions options, this->options());
   ProgressBar bar("Loading", is_quiet);

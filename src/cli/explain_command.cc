@@ -11,7 +11,6 @@
 namespace quern::cli {
 namespace {
 
-// The options of the command.
 struct ExplainFlags {
   EngineFlags engine;
   int64_t tokens = 512;
@@ -33,7 +32,6 @@ struct Compiled {
   DeviceRoof roof;
 };
 
-// Costs of one size, with the times that were measured for it.
 Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size,
                                    std::span<const double> measured) {
   ExplainPhase phase{
@@ -45,7 +43,6 @@ Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size
   return phase;
 }
 
-// Decoding and prefill for models; one run for graphs.
 Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSource& source) {
   std::vector<RunSize> sizes;
   if (!source.files) {
@@ -64,7 +61,6 @@ Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSour
   return sizes;
 }
 
-// Compiles once; measures only where that is asked for.
 Result<ExplainReport> make_report(const ExplainFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
   QUERN_ASSIGN_OR_RETURN(const EngineOptions options, flags.engine.options());
@@ -101,7 +97,6 @@ Result<ExplainReport> make_report(const ExplainFlags& flags) {
   return report;
 }
 
-// Text or JSON to stdout, the page to its file.
 Result<void> explain_command(const ExplainFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const ExplainReport report, make_report(flags));
   if (!flags.html.empty()) {
@@ -120,7 +115,6 @@ Result<void> explain_command(const ExplainFlags& flags) {
 
 }  // namespace
 
-// Costs need a roof, so the device is opened even where nothing runs.
 void set_up_explain(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
   flags->engine.add_to(command);

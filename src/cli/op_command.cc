@@ -15,7 +15,6 @@
 namespace quern::cli {
 namespace {
 
-// The options of the command.
 struct OpFlags {
   std::string id;
   std::vector<std::string> attributes;
@@ -41,7 +40,6 @@ std::string similar_ids(std::string_view id) {
   return text.empty() ? "'quern ops' lists all of them" : "did you mean " + text + "?";
 }
 
-// Errors suggest operations with a similar name.
 Result<const OpDef*> find_op(const std::string& id) {
   const OpDef* op = builtin_ops().find(id);
   if (op != nullptr) return op;
@@ -61,7 +59,6 @@ Result<void> check_runs_alone(const OpDef& op) {
   return {};
 }
 
-// By port; ports that are absent and optional stay empty.
 Result<std::vector<Tensor>> read_inputs(const std::vector<PortValue>& files,
                                         const std::string& dtype) {
   std::vector<Tensor> inputs;
@@ -84,10 +81,8 @@ void set_precision(const OpDef& op, const std::string& dtype, Attributes& attrib
   if (is_open && !dtype.empty()) attributes.set("dtype", dtype);
 }
 
-// Elements of a result that is printed.
 constexpr size_t kMostPrinted = 64;
 
-// NAME: type[shape] = [values].
 Result<void> print_result(const std::string& name, const Tensor& tensor) {
   QUERN_ASSIGN_OR_RETURN(std::vector<double> values, numbers_of(tensor));
   const size_t total = values.size();
@@ -97,7 +92,6 @@ Result<void> print_result(const std::string& name, const Tensor& tensor) {
   return {};
 }
 
-// Only those that were asked for.
 Result<void> write_results(const OpDef& op, const RunResult& result,
                            const std::vector<PortValue>& files) {
   for (const PortValue& file : files) {
@@ -112,7 +106,6 @@ Result<void> write_results(const OpDef& op, const RunResult& result,
   return {};
 }
 
-// Two outputs in one file would leave one of them.
 Result<void> check_distinct(const std::vector<PortValue>& files) {
   std::set<std::string> paths;
   for (const PortValue& file : files) {
@@ -123,7 +116,6 @@ Result<void> check_distinct(const std::vector<PortValue>& files) {
   return {};
 }
 
-// Through a graph of one node: there is one way to run anything.
 Result<void> run(const OpFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const OpDef* op, find_op(flags.id));
   QUERN_TRY(check_runs_alone(*op));
@@ -144,7 +136,6 @@ Result<void> run(const OpFlags& flags) {
   return write_results(*op, result, output_files);
 }
 
-// The help of one operation is its page of the reference.
 Result<void> op_command(const OpFlags& flags, const OptionSet& command) {
   if (!flags.is_help) {
     if (flags.id.empty()) {
@@ -161,7 +152,6 @@ Result<void> op_command(const OpFlags& flags, const OptionSet& command) {
 
 }  // namespace
 
-// --help depends on the operation, so the command prints it itself.
 void set_up_op(OptionSet& command, Action& action) {
   auto flags = std::make_shared<OpFlags>();
   command.add_help_flag(flags->is_help, "Ports, attributes, rules and doc of the operation");

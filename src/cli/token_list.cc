@@ -10,7 +10,6 @@
 
 namespace quern::cli {
 
-// Commas, blanks and brackets separate.
 Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
   std::vector<int32_t> ids;
   size_t at = 0;
@@ -53,7 +52,6 @@ void append_escaped(std::string_view bytes, std::string& out) {
 
 }  // namespace
 
-// A line for each token.
 std::string describe_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   std::string out;
   for (const int32_t id : ids) {

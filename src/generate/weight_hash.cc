@@ -3,18 +3,21 @@
 
 #include <algorithm>
 
+#include "hw/file_mappings.h"
+
 namespace quern {
 
-// Weights in the order of the source.
-void hash_weights(const WeightSource& weights, Hasher& hasher) {
+void hash_weights(const WeightSource& weights, Hasher& hasher, size_t stride) {
+  const FileMappings mappings = FileMappings::read();
   for (const WeightInfo& info : weights.list()) {
     hasher.text(info.name).text(dtype_name(info.dtype)).text(info.shape.to_string());
     const auto tensor = weights.weight(info.name);
     const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
     if (!bytes) continue;
-    for (size_t at = 0; at < bytes->size(); at += 4096) {
+    for (size_t at = 0; at < bytes->size(); at += stride) {
       hasher.bytes(bytes->data() + at, std::min<size_t>(64, bytes->size() - at));
     }
+    mappings.release(*bytes);
   }
 }
 

@@ -28,7 +28,6 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
   return std::shared_ptr<const Adapter>(std::move(adapter));
 }
 
-// Prefixes do not begin each other.
 const Adapter* AdaptedWeights::owner(std::string_view name) const {
   for (const auto& adapter : adapters_) {
     if (name.starts_with(adapter->prefix)) return adapter.get();
@@ -36,7 +35,6 @@ const Adapter* AdaptedWeights::owner(std::string_view name) const {
   return nullptr;
 }
 
-// The base first.
 std::vector<WeightInfo> AdaptedWeights::list() const {
   std::vector<WeightInfo> all = base_.list();
   for (const auto& adapter : adapters_) {
@@ -48,7 +46,6 @@ std::vector<WeightInfo> AdaptedWeights::list() const {
   return all;
 }
 
-// With the prefix, as the graph names it.
 Result<WeightInfo> AdaptedWeights::info(std::string_view name) const {
   const Adapter* adapter = owner(name);
   if (adapter == nullptr) return base_.info(name);
@@ -58,7 +55,6 @@ Result<WeightInfo> AdaptedWeights::info(std::string_view name) const {
   return info;
 }
 
-// Without the prefix, as the adapter's file names it.
 Result<Tensor> AdaptedWeights::weight(std::string_view name) const {
   const Adapter* adapter = owner(name);
   if (adapter == nullptr) return base_.weight(name);

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "hw/host_memory.h"
 #include "runtime/host_kv_store.h"
+#include "runtime/packed_weight_keeper.h"
 
 namespace quern::cpu {
 namespace {
@@ -43,7 +44,7 @@ Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
   return capabilities;
 }
 
-class CpuDevice final : public Device {
+class CpuDevice final : public Device, public PackedWeightKeeper {
  public:
   CpuDevice(int num_threads, const KernelTable& kernels)
       : machine_(std::make_shared<Machine>(num_threads, kernels)),
@@ -74,6 +75,7 @@ class CpuDevice final : public Device {
     }
     return make_executable(*plan, machine_, weights, progress);
   }
+  void keep_packed_weights(const std::string& folder) override { machine_->pack_cache = folder; }
   Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
     QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
     return std::unique_ptr<KvStore>(std::move(store));

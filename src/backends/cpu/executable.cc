@@ -7,6 +7,7 @@
 #include <list>
 
 #include "backends/cpu/bound_plan.h"
+#include "backends/cpu/pack_values.h"
 #include "backends/cpu/result_buffers.h"
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/state_binding.h"
@@ -132,6 +133,8 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
   QUERN_TRY(check_room("Packing the weights", total));
   QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
+  QUERN_ASSIGN_OR_RETURN(tables.pack_cache(),
+                         open_pack_cache(graph_, plan_, *loaded_, *machine_));
   for (const PlannedStep& step : plan_.steps) {
     auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables});
     if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));
@@ -141,6 +144,7 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
     done += size;
     if (progress && size > 0) progress(done, total);
   }
+  QUERN_TRY(tables.pack_cache().save());
   loaded_->release_source();
   find_next_weights();
   return {};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "backends/cpu/plan.h"
+#include "hw/file_mappings.h"
 #include "quern/graph.h"
 #include "quern/tensor.h"
 #include "quern/weight_source.h"
@@ -22,6 +23,8 @@ class LoadedValues {
 
   // The tensor of a weight or constant.
   Result<Tensor> fetch(ValueId value) const;
+  // After packing: a mapped file gives back the memory of the weight; kept tensors read it again.
+  void release(ValueId value) const;
   // A kept tensor; empty for every other value.
   const Tensor& kept(ValueId value) const { return kept_[static_cast<size_t>(value)]; }
   // After it, weights that were not kept cannot be fetched any more.
@@ -29,11 +32,15 @@ class LoadedValues {
 
  private:
   LoadedValues(const Graph& graph, const WeightSource* weights)
-      : graph_(&graph), weights_(weights), kept_(graph.values().size()) {}
+      : graph_(&graph),
+        weights_(weights),
+        kept_(graph.values().size()),
+        mappings_(FileMappings::read()) {}
 
   const Graph* graph_;
   const WeightSource* weights_;
   std::vector<Tensor> kept_;  // by value
+  FileMappings mappings_;     // at load
 };
 
 }  // namespace quern::cpu

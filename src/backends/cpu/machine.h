@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "base/thread_pool.h"
@@ -31,6 +32,7 @@ class Machine {
 
   ThreadPool pool;
   const KernelTable& kernels;
+  std::string pack_cache;  // folder for packed weights; empty: none
 
  private:
   Buffer scratch_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/packed_weight.h"
+#include "backends/cpu/pack_cache.h"
 #include "backends/cpu/steps/rope_table.h"
 #include "quern/graph.h"
 
@@ -35,6 +36,8 @@ class SharedTables {
   }
   // Where packed weights go, in the order in which they are packed.
   WeightMemory& weight_memory() { return weight_memory_; }
+  // Packed weights of an earlier load; off until it is set.
+  PackCache& pack_cache() { return pack_cache_; }
 
  private:
   template <class T>
@@ -46,6 +49,7 @@ class SharedTables {
   };
   std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<const PackedWeight>> packed_weights_;
   WeightMemory weight_memory_;
+  PackCache pack_cache_;
   std::tuple<std::vector<RopeEntry<float>>, std::vector<RopeEntry<double>>> ropes_;
 };
 

@@ -52,6 +52,12 @@ class Step {
 class LoadedValues;  // weights and constants, known when a graph is loaded
 class SharedTables;
 
+// True for a weight or a constant.
+inline bool is_loaded(const Graph& graph, ValueId value) {
+  const OpDef& producer = *graph.node(graph.value(value).producer).op;
+  return producer.id == "graph.weight" || producer.id == "graph.constant";
+}
+
 struct StepRequest {
   const Graph& graph;
   NodeId id;
@@ -69,10 +75,7 @@ struct StepRequest {
     return port < node().inputs.size() && node().inputs[port] != kNoValue;
   }
   // True for an input that is a weight or a constant.
-  bool is_loaded(size_t port) const {
-    const OpDef& producer = *graph.node(graph.value(node().inputs[port]).producer).op;
-    return producer.id == "graph.weight" || producer.id == "graph.constant";
-  }
+  bool is_loaded(size_t port) const { return cpu::is_loaded(graph, node().inputs[port]); }
   // Type of a present input.
   const TensorType& input_type(size_t port) const { return graph.value(node().inputs[port]).type; }
   const TensorType& output_type(size_t port) const {

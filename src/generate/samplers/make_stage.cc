@@ -11,7 +11,6 @@
 namespace quern {
 namespace {
 
-// A stage behind the interface.
 template <class Stage, class... Args>
 std::unique_ptr<SamplerStage> make_if(bool is_on, const Args&... args) {
   if (!is_on) return nullptr;
@@ -20,7 +19,6 @@ std::unique_ptr<SamplerStage> make_if(bool is_on, const Args&... args) {
 
 }  // namespace
 
-// One case for each kind.
 std::unique_ptr<SamplerStage> make_sampler_stage(SamplerStageKind kind,
                                                  const SamplerOptions& options) {
   switch (kind) {

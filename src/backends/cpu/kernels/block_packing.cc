@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "backends/cpu/kernels/direct_packing.h"
 #include "tensor/convert.h"
 
 namespace quern::cpu {
@@ -212,6 +213,12 @@ int code_offset(const WeightScheme& scheme, int full_offset) {
 
 void pack_panel(const PanelSource& source, const WeightScheme& scheme, int lanes, int full_offset,
                 std::byte* out) {
+  if (pack_panel_directly(source, scheme, lanes, full_offset, out)) return;
+  pack_decoded_panel(source, scheme, lanes, full_offset, out);
+}
+
+void pack_decoded_panel(const PanelSource& source, const WeightScheme& scheme, int lanes,
+                        int full_offset, std::byte* out) {
   const BlockFormat& format = source.format;
   const RecordWriter writer(format, scheme, lanes, full_offset);
   const int64_t num_blocks = source.columns / format.block_size;

@@ -27,5 +27,8 @@ struct PanelSource {
 // `out` has columns / record_size * record_bytes zeroed bytes.
 void pack_panel(const PanelSource& source, const WeightScheme& scheme, int lanes, int full_offset,
                 std::byte* out);
+// The same through BlockFormat::decode, for every format: what direct_packing.h is tested against.
+void pack_decoded_panel(const PanelSource& source, const WeightScheme& scheme, int lanes,
+                        int full_offset, std::byte* out);
 
 }  // namespace quern::cpu

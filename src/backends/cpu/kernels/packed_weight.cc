@@ -25,9 +25,28 @@ class WeightPacker {
     packed_.activations_ = activations;
   }
 
-  Result<PackedWeight> pack(ThreadPool& pool) {
+  // Bytes of all panels.
+  Result<int64_t> measure() {
     QUERN_TRY(choose_form());
-    QUERN_TRY(allocate());
+    return panels_size();
+  }
+
+  Result<PackedWeight> adopt(Buffer panels) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t size, measure());
+    if (panels.size_bytes() != size) {
+      return fail::invalid("A packed weight of shape {} has {} bytes; {} are given.",
+                           weight_.shape().to_string(), size, panels.size_bytes());
+    }
+    packed_.buffer_ = std::move(panels);
+    QUERN_ASSIGN_OR_RETURN(const auto bytes, packed_.buffer_.host_view());
+    packed_.panels_ = bytes.data();
+    return std::move(packed_);
+  }
+
+  Result<PackedWeight> pack(ThreadPool& pool) {
+    QUERN_ASSIGN_OR_RETURN(const int64_t size, measure());
+    QUERN_ASSIGN_OR_RETURN(packed_.buffer_, memory_ != nullptr ? memory_->allocate(size)
+                                                               : Buffer::allocate_host(size));
     QUERN_ASSIGN_OR_RETURN(const auto source, weight_.host_view());
     QUERN_ASSIGN_OR_RETURN(const auto target, packed_.buffer_.mutable_host_view());
     packed_.panels_ = target.data();
@@ -92,7 +111,7 @@ class WeightPacker {
     return packed_.form_ == Form::kF64 ? 8 : (packed_.form_ == Form::kF32 ? 4 : 2);
   }
 
-  Result<void> allocate() {
+  Result<int64_t> panels_size() {
     const bool is_blocks = packed_.form_ == Form::kBlocks;
     const WeightScheme& s = scheme(packed_.scheme_);
     const auto panel_bytes =
@@ -106,9 +125,7 @@ class WeightPacker {
                              weight_.shape().to_string());
     }
     packed_.panel_bytes_ = *panel_bytes;
-    QUERN_ASSIGN_OR_RETURN(packed_.buffer_, memory_ != nullptr ? memory_->allocate(*bytes)
-                                                               : Buffer::allocate_host(*bytes));
-    return {};
+    return *bytes;
   }
 
   int rows_in(int64_t panel) const {
@@ -182,6 +199,16 @@ Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activation
                                  const KernelTable& kernels, ThreadPool& pool,
                                  WeightMemory* memory) {
   return WeightPacker(weight, activations, kernels.linear, memory).pack(pool);
+}
+
+Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,
+                                    const KernelTable& kernels) {
+  return WeightPacker(weight, activations, kernels.linear, nullptr).measure();
+}
+
+Result<PackedWeight> adopt_packed_weight(const Tensor& weight, ActivationKind activations,
+                                         const KernelTable& kernels, Buffer panels) {
+  return WeightPacker(weight, activations, kernels.linear, nullptr).adopt(std::move(panels));
 }
 
 }  // namespace quern::cpu

@@ -41,6 +41,8 @@ class PackedWeight {
   int64_t panel_bytes() const { return panel_bytes_; }
   int64_t num_panels() const { return (rows_ + panel_rows_ - 1) / panel_rows_; }
   const std::byte* panels() const { return panels_; }
+  // The memory of the panels.
+  const Buffer& buffer() const { return buffer_; }
 
  private:
   friend class WeightPacker;
@@ -64,5 +66,13 @@ class PackedWeight {
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
                                  const KernelTable& kernels, ThreadPool& pool,
                                  WeightMemory* memory = nullptr);
+
+// Bytes of the panels that pack_weight() would make. Errors: as for it.
+Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,
+                                    const KernelTable& kernels);
+// A weight whose panels were packed before, by the same kernels; `weight` gives type and shape, its
+// bytes are not read. Errors: as for pack_weight(), and another size than packed_weight_bytes().
+Result<PackedWeight> adopt_packed_weight(const Tensor& weight, ActivationKind activations,
+                                         const KernelTable& kernels, Buffer panels);
 
 }  // namespace quern::cpu

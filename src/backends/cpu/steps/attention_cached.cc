@@ -16,9 +16,11 @@ namespace {
 constexpr int64_t kProductsPerUnit = 4;
 // Work of a tile that is many times what claiming a chunk costs.
 constexpr int64_t kTileWorthAChunk = int64_t{1} << 14;
+// Less work than this, about 4 us, is not split: the threads would wait longer for each other.
+constexpr int64_t kLeastSplitWork = int64_t{1} << 14;
 
-// Many tiles: one to a thread at a time, each walked whole. Few tiles over many keys: their outer
-// chunks go to different threads and are joined in order, which gives the same bits.
+// Many tiles: one to a thread at a time, each walked whole. Few tiles: parts of their keys go to
+// different threads and are joined in order, which gives the same bits.
 class AttentionStep final : public Step {
  public:
   AttentionStep(const StepRequest& request, VectorOperand<float> sinks)
@@ -51,7 +53,8 @@ class AttentionStep final : public Step {
     const int64_t group = job.q.shape[1] / store.num_heads();
     const auto tiles = cut_attention_tiles(places, store.num_heads(), group, window_);
     if (tiles.empty()) return {};
-    return should_split(tiles) ? run_split(job, tiles) : run_tiles(job, tiles);
+    const int64_t split = split_of(job, tiles);
+    return split > 0 ? run_split(job, tiles, split) : run_tiles(job, tiles);
   }
 
   // Bytes: the cache is read once by each tile that shares its loads; counted once a token.
@@ -77,8 +80,10 @@ class AttentionStep final : public Step {
 
  private:
   Result<void> run_tiles(const AttentionJob& job, std::span<const AttentionTile> tiles);
-  Result<void> run_split(const AttentionJob& job, std::span<const AttentionTile> tiles);
-  bool should_split(std::span<const AttentionTile> tiles) const;
+  Result<void> run_split(const AttentionJob& job, std::span<const AttentionTile> tiles,
+                         int64_t pages_per_part);
+  // Pages of a part of a tile's keys where tiles are split, else 0.
+  int64_t split_of(const AttentionJob& job, std::span<const AttentionTile> tiles) const;
   // Work of an average tile, for for_ranges.
   int64_t cost_of(const AttentionJob& job, std::span<const AttentionTile> tiles) const;
 
@@ -92,19 +97,25 @@ class AttentionStep final : public Step {
   VectorOperand<float> sinks_;
 };
 
-// Outer chunks of the tile that has most.
-int64_t longest(std::span<const AttentionTile> tiles) {
-  int64_t outers = 0;
+// Parts of the tile that has most.
+int64_t most_parts(std::span<const AttentionTile> tiles, int64_t pages_per_part) {
+  int64_t most = 0;
   for (const AttentionTile& tile : tiles) {
-    outers = std::max(outers, tile.last_outer() - tile.first_outer());
+    most = std::max(most, TileParts(tile, pages_per_part).count());
   }
-  return outers;
+  return most;
 }
 
-// Few tiles over many keys: the outer chunks of a tile go to different threads.
-bool AttentionStep::should_split(std::span<const AttentionTile> tiles) const {
-  const auto threads = static_cast<size_t>(machine_.pool.num_threads());
-  return threads > 1 && tiles.size() < 4 * threads && longest(tiles) > 1;
+// Few tiles over many keys split into outer chunks; where those are too few for the threads to end
+// together, into pages, each with a state of its own.
+int64_t AttentionStep::split_of(const AttentionJob& job,
+                                std::span<const AttentionTile> tiles) const {
+  const int64_t threads = machine_.pool.num_threads();
+  const auto count = static_cast<int64_t>(tiles.size());
+  if (threads == 1 || count >= 4 * threads) return 0;
+  if (count * most_parts(tiles, kPagesPerOuter) >= 8 * threads) return kPagesPerOuter;
+  const bool is_worth_it = cost_of(job, tiles) * count >= kLeastSplitWork;
+  return is_worth_it && most_parts(tiles, 1) > 1 ? 1 : 0;
 }
 
 int64_t AttentionStep::cost_of(const AttentionJob& job,
@@ -137,36 +148,37 @@ Result<void> AttentionStep::run_tiles(const AttentionJob& job,
   return {};
 }
 
-Result<void> AttentionStep::run_split(const AttentionJob& job,
-                                      std::span<const AttentionTile> tiles) {
+Result<void> AttentionStep::run_split(const AttentionJob& job, std::span<const AttentionTile> tiles,
+                                      int64_t pages_per_part) {
   const int64_t own_bytes = round_up(AttentionWorker::scratch_bytes(job.store), 64);
   const int64_t state_bytes = round_up(attention_state_bytes(attention_row_stride(job.store)), 64);
   const auto num_tiles = static_cast<int64_t>(tiles.size());
-  const int64_t outers = longest(tiles);
+  const int64_t most = most_parts(tiles, pages_per_part);
   const int64_t threads = machine_.pool.num_threads();
   QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
-                         machine_.scratch(own_bytes * threads + state_bytes * num_tiles * outers));
+                         machine_.scratch(own_bytes * threads + state_bytes * num_tiles * most));
   std::byte* states = scratch + own_bytes * threads;
-  const auto state_of = [&](int64_t tile, int64_t outer) {
-    return states + (tile * outers + outer) * state_bytes;
+  const auto state_of = [&](int64_t tile, int64_t part) {
+    return states + (tile * most + part) * state_bytes;
   };
-  // Outer chunk by outer chunk, so that few chunks of unequal tiles spread evenly.
-  for_ranges(machine_.pool, num_tiles * outers, cost_of(job, tiles) / outers,
-             [&](int64_t begin, int64_t end, int thread) {
-               AttentionWorker worker(job, scratch + own_bytes * thread);
-               for (int64_t i = begin; i < end; ++i) {
-                 const AttentionTile& tile = tiles[static_cast<size_t>(i / outers)];
-                 const int64_t outer = tile.first_outer() + i % outers;
-                 if (outer >= tile.last_outer()) continue;
-                 worker.walk_outer(tile, outer,
-                                   attention_state_at(state_of(i / outers, i % outers)));
-               }
-             });
+  // Neighbouring parts of a tile stay with a thread, which keeps its queries.
+  const int64_t num_parts = num_tiles * most;
+  const int64_t num_chunks = std::min(num_parts, 8 * threads);
+  machine_.pool.run(num_chunks, [&](int64_t chunk, int thread) {
+    AttentionWorker worker(job, scratch + own_bytes * thread);
+    const int64_t end = num_parts * (chunk + 1) / num_chunks;
+    for (int64_t i = num_parts * chunk / num_chunks; i < end; ++i) {
+      const AttentionTile& tile = tiles[static_cast<size_t>(i / most)];
+      const TileParts parts(tile, pages_per_part);
+      if (i % most >= parts.count()) continue;
+      worker.walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)));
+    }
+  });
   // The threads are done; their scratch memory is free again.
   AttentionWorker worker(job, scratch);
   for (int64_t i = 0; i < num_tiles; ++i) {
     const AttentionTile& tile = tiles[static_cast<size_t>(i)];
-    worker.join_outers(tile, state_of(i, 0), state_bytes, tile.last_outer() - tile.first_outer());
+    worker.join_parts(tile, TileParts(tile, pages_per_part), state_of(i, 0), state_bytes);
   }
   return {};
 }

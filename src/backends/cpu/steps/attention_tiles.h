@@ -1,6 +1,7 @@
 // Cuts the query rows of attention over a cache into tiles that share loads of keys and values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -22,9 +23,39 @@ struct AttentionTile {
 
   // Query rows of the tile.
   int num_rows() const { return num_tokens * num_heads; }
-  // Outer chunks of 512 keys that the tile walks: [first_outer, last_outer).
-  int64_t first_outer() const { return keys.first / kOuterKeys; }
-  int64_t last_outer() const { return (keys.last + kOuterKeys - 1) / kOuterKeys; }
+};
+
+// A page of the cache is the inner chunk of the definition, and an outer chunk is whole pages: the
+// order of every sum falls out of walking pages in order.
+inline constexpr int64_t kPagesPerOuter = kOuterKeys / kInnerKeys;
+
+// Pages [first, last) of a cache.
+struct PageRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+// The pages of a tile's keys in parts of `pages_per_part`, a divisor of kPagesPerOuter: parts begin
+// at multiples of it, so that each lies in one outer chunk.
+class TileParts {
+ public:
+  TileParts(const AttentionTile& tile, int64_t pages_per_part)
+      : pages_{tile.keys.first / kInnerKeys, (tile.keys.last + kInnerKeys - 1) / kInnerKeys},
+        pages_per_part_(pages_per_part) {}
+  int64_t count() const { return last() - first(); }
+  PageRange pages(int64_t part) const {
+    const int64_t begin = (first() + part) * pages_per_part_;
+    return {std::max(begin, pages_.first), std::min(begin + pages_per_part_, pages_.last)};
+  }
+  // The outer chunk that holds the part.
+  int64_t outer(int64_t part) const { return (first() + part) * pages_per_part_ / kPagesPerOuter; }
+
+ private:
+  int64_t first() const { return pages_.first / pages_per_part_; }
+  int64_t last() const { return (pages_.last + pages_per_part_ - 1) / pages_per_part_; }
+
+  PageRange pages_;
+  int64_t pages_per_part_;
 };
 
 // The keys that a token at this position sees; window 0 is all.

@@ -42,8 +42,6 @@ TEST_P(AttentionTiles, CoverEveryRowOnceAndItsKeys) {
     EXPECT_LE(tile.num_rows(), kMaxTileRows);
     EXPECT_EQ(tile.first_head / c.group, tile.kv_head);
     EXPECT_EQ((tile.first_head + tile.num_heads - 1) / c.group, tile.kv_head);
-    EXPECT_LE(tile.first_outer() * kOuterKeys, tile.keys.first);
-    EXPECT_GE(tile.last_outer() * kOuterKeys, tile.keys.last);
     for (int64_t t = tile.first_token; t < tile.first_token + tile.num_tokens; ++t) {
       EXPECT_EQ(c.sequences[static_cast<size_t>(t)], tile.sequence);
       const KeyRange keys = visible_keys(c.positions[static_cast<size_t>(t)], c.window);
@@ -54,6 +52,30 @@ TEST_P(AttentionTiles, CoverEveryRowOnceAndItsKeys) {
   }
   EXPECT_EQ(rows.size(), static_cast<size_t>(tokens * c.kv_heads * c.group));
   for (const auto& [row, count] : rows) EXPECT_EQ(count, 1) << row.first << " " << row.second;
+}
+
+// Parts of any size cover the pages of the keys in order, each inside one outer chunk.
+TEST(TileParts, CoverThePagesInOrder) {
+  for (const KeyRange keys : {KeyRange{0, 1}, KeyRange{0, 64}, KeyRange{0, 65}, KeyRange{63, 64},
+                              KeyRange{511, 513}, KeyRange{600, 2000}, KeyRange{0, 4096}}) {
+    for (const int64_t pages_per_part : {int64_t{1}, int64_t{2}, kPagesPerOuter}) {
+      AttentionTile tile;
+      tile.keys = keys;
+      const TileParts parts(tile, pages_per_part);
+      ASSERT_GE(parts.count(), 1);
+      int64_t next = keys.first / kInnerKeys;
+      for (int64_t i = 0; i < parts.count(); ++i) {
+        const PageRange pages = parts.pages(i);
+        EXPECT_EQ(pages.first, next);
+        EXPECT_GT(pages.last, pages.first);
+        EXPECT_LE(pages.last - pages.first, pages_per_part);
+        EXPECT_EQ(pages.first / kPagesPerOuter, parts.outer(i));
+        EXPECT_EQ((pages.last - 1) / kPagesPerOuter, parts.outer(i));
+        next = pages.last;
+      }
+      EXPECT_EQ(next, (keys.last + kInnerKeys - 1) / kInnerKeys);
+    }
+  }
 }
 
 std::vector<int32_t> counting(int32_t count) {

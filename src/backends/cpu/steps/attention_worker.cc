@@ -10,9 +10,6 @@
 namespace quern::cpu {
 namespace {
 
-// A page of the cache is the inner chunk of the definition, and an outer chunk is whole pages: the
-// order of every sum falls out of walking pages in order.
-constexpr int64_t kPagesPerOuter = kOuterKeys / kPageKeys;
 static_assert(kPageKeys == kKvPageRows && kPageKeys == kInnerKeys);
 
 constexpr int64_t kFloatBytes = sizeof(float);
@@ -164,41 +161,50 @@ void AttentionWorker::dot_keys() {
   }
 }
 
-void AttentionWorker::walk_outer(const AttentionTile& tile, int64_t outer,
-                                 const AttentionState& state) {
+void AttentionWorker::walk(const AttentionTile& tile, PageRange pages,
+                           const AttentionState& state) {
   load_queries(tile);
   clear(state);
-  // Pages of this outer chunk that hold keys of the tile; a window may begin inside a page.
-  const int64_t first = std::max(outer * kPagesPerOuter, tile.keys.first / kPageKeys);
-  const int64_t last =
-      std::min((outer + 1) * kPagesPerOuter, ceil_divide(tile.keys.last, kPageKeys));
-  for (int64_t page = first; page < last; ++page) {
+  for (int64_t page = pages.first; page < pages.last; ++page) {
     set_page(tile, page);
     dot_keys();
     job_.kernels.attention.fold_page(page_, state);
   }
 }
 
+void AttentionWorker::join(const AttentionTile& tile, const AttentionState& left,
+                           const AttentionState& right) const {
+  job_.kernels.attention.join(tile.num_rows(), page_.value_dim, page_.row_stride, left, right);
+}
+
 void AttentionWorker::run(const AttentionTile& tile) {
   const AttentionState inner = attention_state_at(inner_);
   const AttentionState total = attention_state_at(total_);
-  const int64_t first = tile.first_outer();
+  const TileParts outers(tile, kPagesPerOuter);
   // The first chunk is the state to which the others are joined, in order: no join with an empty
   // one.
-  walk_outer(tile, first, total);
-  for (int64_t outer = first + 1; outer < tile.last_outer(); ++outer) {
-    walk_outer(tile, outer, inner);
-    job_.kernels.attention.join(page_.num_rows, page_.value_dim, page_.row_stride, total, inner);
+  walk(tile, outers.pages(0), total);
+  for (int64_t outer = 1; outer < outers.count(); ++outer) {
+    walk(tile, outers.pages(outer), inner);
+    join(tile, total, inner);
   }
   finish(tile, total);
 }
 
-void AttentionWorker::join_outers(const AttentionTile& tile, std::byte* states,
-                                  int64_t stride_bytes, int64_t count) {
-  const AttentionState total = attention_state_at(states);
-  for (int64_t i = 1; i < count; ++i) {
-    job_.kernels.attention.join(tile.num_rows(), page_.value_dim, page_.row_stride, total,
-                                attention_state_at(states + i * stride_bytes));
+void AttentionWorker::join_parts(const AttentionTile& tile, const TileParts& parts,
+                                 std::byte* states, int64_t stride_bytes) {
+  const auto state_of = [&](int64_t part) {
+    return attention_state_at(states + part * stride_bytes);
+  };
+  const AttentionState total = state_of(0);
+  for (int64_t part = 0; part < parts.count();) {
+    const AttentionState outer = state_of(part);
+    const int64_t chunk = parts.outer(part);
+    const bool is_first = part == 0;
+    for (++part; part < parts.count() && parts.outer(part) == chunk; ++part) {
+      join(tile, outer, state_of(part));
+    }
+    if (!is_first) join(tile, total, outer);
   }
   finish(tile, total);
 }

@@ -43,11 +43,12 @@ class AttentionWorker {
 
   // The whole tile: all outer chunks in order, then the output.
   void run(const AttentionTile& tile);
-  // One outer chunk of 512 keys into `state`.
-  void walk_outer(const AttentionTile& tile, int64_t outer, const AttentionState& state);
-  // Joins `count` states that lie `stride_bytes` apart in order, then writes the output.
-  void join_outers(const AttentionTile& tile, std::byte* states, int64_t stride_bytes,
-                   int64_t count);
+  // Pages of one outer chunk into `state`.
+  void walk(const AttentionTile& tile, PageRange pages, const AttentionState& state);
+  // Joins the states of all parts of a tile, which lie `stride_bytes` apart: those of an outer
+  // chunk, then the chunks, in order. Then writes the output.
+  void join_parts(const AttentionTile& tile, const TileParts& parts, std::byte* states,
+                  int64_t stride_bytes);
 
  private:
   // Copies or quantises the tile's queries into kernel layout.
@@ -58,6 +59,9 @@ class AttentionWorker {
   const void* widened_values(const void* values, int64_t rows);
   // Scores of the tile's rows with the page's keys.
   void dot_keys();
+  // left = left (+) right.
+  void join(const AttentionTile& tile, const AttentionState& left,
+            const AttentionState& right) const;
   // Divides by the sums and writes the rows of the output.
   void finish(const AttentionTile& tile, const AttentionState& state);
   // The state before the first key.

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernels/activation_packing.h"
 #include "backends/cpu/kernels/linear.h"
+#include "backends/cpu/pack_values.h"
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/steps/activation_kind.h"
 #include "backends/cpu/steps/float_rows.h"
@@ -165,9 +166,9 @@ MadeStep make(const StepRequest& request) {
   for (int64_t expert = 0; expert < weight.shape()[0]; ++expert) {
     QUERN_ASSIGN_OR_RETURN(const Tensor part, slice_expert(weight, expert));
     QUERN_ASSIGN_OR_RETURN(packed.emplace_back(),
-                           pack_weight(part, kind, request.machine.kernels, request.machine.pool,
-                                       &request.tables.weight_memory()));
+                           pack_value(request, request.node().inputs[kWeight], expert, part, kind));
   }
+  request.loaded.release(request.node().inputs[kWeight]);
   QUERN_ASSIGN_OR_RETURN(auto bias, VectorOperand<T>::make(request, kBias));
   return std::make_unique<ExpertsStep<T>>(request, std::move(packed), std::move(bias));
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/activation_packing.h"
+#include "backends/cpu/pack_values.h"
 #include "backends/cpu/shared_tables.h"
 #include "backends/cpu/steps/activation_kind.h"
 #include "backends/cpu/steps/float_rows.h"
@@ -170,9 +171,8 @@ Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& reque
   auto& slot = request.tables.packed_weight(value, kind);
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
-  QUERN_ASSIGN_OR_RETURN(PackedWeight packed,
-                         pack_weight(tensor, kind, request.machine.kernels, request.machine.pool,
-                                     &request.tables.weight_memory()));
+  QUERN_ASSIGN_OR_RETURN(PackedWeight packed, pack_value(request, value, 0, tensor, kind));
+  request.loaded.release(value);
   slot = std::make_shared<const PackedWeight>(std::move(packed));
   return slot;
 }
