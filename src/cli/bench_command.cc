@@ -14,6 +14,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct BenchFlags {
   EngineFlags engine;
   int64_t prefill = 512;
@@ -35,11 +36,13 @@ struct BenchRow {
   double read_roof = 0;
 };
 
+// What the machine can do, and what the engine did.
 struct BenchReport {
   DeviceRoof roofs;
   std::vector<BenchRow> rows;
 };
 
+// Prefill and decoding at each depth; decoding at each batch too.
 std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
   std::vector<SpeedCase> cases;
   for (const int64_t depth : flags.depths) {
@@ -74,6 +77,7 @@ double products_per_second(const Engine& engine, const BenchRow& row) {
   const int planes = engine.model().activations == Activations::kInt16 ? 2 : 1;
   return row.tokens_per_second * products_per_token(engine) * planes;
 }
+// Of the same kind of product: integers where activations are.
 double products_roof(const Engine& engine, const DeviceRoof& roofs) {
   return engine.model().activations == Activations::kF32 ? roofs.flops_per_second / 2
                                                          : roofs.int_ops_per_second / 2;
@@ -83,10 +87,12 @@ double bytes_per_second(const Engine& engine, const BenchRow& row) {
   return row.tokens_per_second / static_cast<double>(row.speed_case.batch) *
          weight_bytes_per_token(engine);
 }
+// 0 where the roof is not known.
 double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+// A line for people; rates of weights stand beside the roof that limits them.
 void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& row) {
   const SpeedCase& c = row.speed_case;
   if (c.kind == SpeedCase::Kind::kPrefill) {
@@ -105,6 +111,7 @@ void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& ro
              100 * share(rate, row.read_roof), 1e-9 * row.read_roof);
 }
 
+// The same for programs, in units without prefixes.
 nlohmann::json json_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& row) {
   const SpeedCase& c = row.speed_case;
   const bool is_prefill = c.kind == SpeedCase::Kind::kPrefill;
@@ -126,6 +133,7 @@ nlohmann::json json_row(const Engine& engine, const DeviceRoof& roofs, const Ben
   return json;
 }
 
+// To stdout, as text or JSON.
 void print_report(const Engine& engine, const BenchFlags& flags, const BenchReport& report) {
   const Capabilities& capabilities = engine.device().capabilities();
   if (!flags.is_json) {
@@ -180,6 +188,7 @@ Result<std::vector<ProfileEntry>> profile(Engine& engine, const BenchFlags& flag
   return entries;
 }
 
+// Longest first.
 void print_profile(std::span<const ProfileEntry> entries) {
   for (const ProfileEntry& e : entries) {
     fmt::print("{:26} {:44} {:6} runs {:9.2f} us {:9.3f} ms {:6.1f} Gop/s {:6.1f} GB/s\n", e.op,
@@ -188,6 +197,7 @@ void print_profile(std::span<const ProfileEntry> entries) {
   }
 }
 
+// Small work is left out; the picture is a file of its own.
 Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const DeviceRoof& roofs,
                        std::span<const ProfileEntry> entries) {
   // Work below this share of the time is noise in the picture.
@@ -210,6 +220,7 @@ Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const Devi
   return file.commit(Durability::kProcess);
 }
 
+// The model is loaded once; --full is a choice of batches and depths.
 Result<void> bench(BenchFlags flags) {
   if (flags.is_full) {
     flags.batches = {1, 2, 4, 8, 16, 32};
@@ -226,6 +237,7 @@ Result<void> bench(BenchFlags flags) {
 
 }  // namespace
 
+// Defaults finish in seconds on small models.
 void set_up_bench(OptionSet& command, Action& action) {
   auto flags = std::make_shared<BenchFlags>();
   flags->engine.add_to(command);

@@ -25,6 +25,7 @@ struct ChatFlags {
   SamplerFlags sampler;
 };
 
+// What /help prints.
 constexpr const char* kHelp =
     "/help            this list\n"
     "/reset           forget the conversation, keep the system message\n"
@@ -146,6 +147,7 @@ Result<void> chat(ChatFlags& flags) {
 
 }  // namespace
 
+// Options of engine and sampler, as in run.
 void set_up_chat(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ChatFlags>();
   flags->engine.add_to(command);

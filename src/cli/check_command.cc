@@ -8,11 +8,13 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct CheckFlags {
   std::string receipt;
   CheckOptions options;
 };
 
+// Exit code 1 where the bits differ; the error names the first step.
 Result<void> check(CheckFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const Receipt receipt, read_receipt(flags.receipt));
   ProgressBar bar("Loading");
@@ -32,6 +34,7 @@ Result<void> check(CheckFlags& flags) {
 
 }  // namespace
 
+// The receipt fixes everything but the device.
 void set_up_check(OptionSet& command, Action& action) {
   auto flags = std::make_shared<CheckFlags>();
   command.add_option("RECEIPT", flags->receipt, "File that 'quern run --receipt' wrote").required();

@@ -13,6 +13,7 @@ using Action = std::function<Result<void>()>;
 
 // One command: a name, a line of help, and a function. Each has a file and a line in commands.cc.
 struct Command {
+  // As typed, and one line of the help.
   const char* name;
   const char* summary;
   // Adds the command's options and says what to do when it is chosen. Called once, before the

@@ -6,6 +6,7 @@
 namespace quern::cli {
 namespace {
 
+// In the order of the help text: what most people need first.
 constexpr std::array kCommands = {
     Command{"run", "Answer or continue a prompt", set_up_run},
     Command{"chat", "Talk to a model in the terminal", set_up_chat},

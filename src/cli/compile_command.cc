@@ -14,6 +14,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct CompileFlags {
   EngineFlags engine;
   std::vector<std::string> print_before;
@@ -25,6 +26,7 @@ struct CompileFlags {
   bool is_json = false;
 };
 
+// "all" is every pass.
 bool asks_for(const std::vector<std::string>& names, std::string_view pass) {
   return std::ranges::find(names, pass) != names.end() ||
          std::ranges::find(names, "all") != names.end();
@@ -57,6 +59,7 @@ Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const Grap
   return phases;
 }
 
+// Nothing runs: a device of the backend's usual kind is assumed.
 Result<void> compile(const CompileFlags& flags) {
   QUERN_TRY(check_pass_names(flags.print_before));
   QUERN_TRY(check_pass_names(flags.print_after));
@@ -92,6 +95,7 @@ Result<void> compile(const CompileFlags& flags) {
 
 }  // namespace
 
+// The model's options change the graph, so all of them are here.
 void set_up_compile(OptionSet& command, Action& action) {
   auto flags = std::make_shared<CompileFlags>();
   flags->engine.add_to(command);

@@ -11,6 +11,7 @@
 namespace quern::cli {
 namespace {
 
+// Empty past the last step.
 std::string step_name(const Graph& graph, const MemoryPlan& plan, int32_t step) {
   const auto index = static_cast<size_t>(step);
   return index < plan.steps.size() ? graph.node(plan.steps[index].node).name : "";
@@ -42,6 +43,7 @@ std::vector<StorageReport> report_storages(const Graph& graph, const MemoryPlan&
   return storages;
 }
 
+// Without IR that was not asked for.
 nlohmann::ordered_json pass_json(const PassReport& pass) {
   nlohmann::ordered_json json = {{"name", pass.name},
                                  {"nodes_before", pass.nodes_before},
@@ -53,6 +55,7 @@ nlohmann::ordered_json pass_json(const PassReport& pass) {
   return json;
 }
 
+// The symbols that models use, where they have values.
 nlohmann::ordered_json symbols_json(const SymbolValues& symbols) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const char symbol : {'T', 'S', 'R'}) {
@@ -61,11 +64,13 @@ nlohmann::ordered_json symbols_json(const SymbolValues& symbols) {
   return json;
 }
 
+// Of what values would take without sharing; 1 where there are none.
 double share(const PlanSizes& sizes) {
   const auto whole = static_cast<double>(sizes.unplanned_bytes);
   return whole > 0 ? static_cast<double>(sizes.arena_bytes) / whole : 1;
 }
 
+// Every storage, in the order of its values.
 nlohmann::ordered_json memory_json(const MemoryReport& memory) {
   auto storages = nlohmann::ordered_json::array();
   for (const StorageReport& storage : memory.storages) {
@@ -90,6 +95,7 @@ nlohmann::ordered_json memory_json(const MemoryReport& memory) {
           {"storages", std::move(storages)}};
 }
 
+// A line for each pass, between the IR that was asked for.
 void print_passes(const CompileReport& report) {
   fmt::print("\n{:<34} {:>13} {:>10}\n", "pass", "nodes", "ms");
   double total = 0;
@@ -107,6 +113,7 @@ void print_passes(const CompileReport& report) {
              fmt::format("{} -> {}", report.nodes_before, report.nodes_after), 1e3 * total);
 }
 
+// Programs with the number of nodes that share them.
 void print_fused(const CompileReport& report) {
   if (report.fused.empty()) {
     fmt::print("\nNo fused nodes.\n");
@@ -119,6 +126,7 @@ void print_fused(const CompileReport& report) {
   }
 }
 
+// "T = 4, R = 1".
 std::string symbols_text(const SymbolValues& symbols) {
   std::string text;
   for (const char symbol : {'T', 'S', 'R'}) {
@@ -128,6 +136,7 @@ std::string symbols_text(const SymbolValues& symbols) {
   return text;
 }
 
+// Weights that are read in place are left out: there are hundreds.
 void print_storages(const MemoryReport& memory) {
   fmt::print("  {:<40} {:<7} {:>12} {:>12}  {}\n", "value", "home", "bytes", "offset", "alive");
   for (const StorageReport& storage : memory.storages) {
@@ -139,6 +148,7 @@ void print_storages(const MemoryReport& memory) {
   }
 }
 
+// Sums of one phase.
 void print_memory(const MemoryReport& memory, bool has_plan) {
   const PlanSizes& sizes = memory.sizes;
   fmt::print("\nMemory of {} ({})\n", memory.phase.name, symbols_text(memory.phase.symbols));
@@ -155,6 +165,7 @@ void print_memory(const MemoryReport& memory, bool has_plan) {
 
 }  // namespace
 
+// Powers of 1,024 up to GiB; bytes without a decimal.
 std::string bytes_text(double bytes) {
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
   size_t unit = 0;
@@ -165,6 +176,7 @@ std::string bytes_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
+// Compares the text of both graphs: a pass may change attributes only.
 PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after) {
   return {.name = std::string(trace.pass),
           .nodes_before = trace.before.nodes().size(),
@@ -175,6 +187,7 @@ PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after) 
           .ir_after = has_after ? print_graph(trace.after) : ""};
 }
 
+// Grouped by operation and program.
 std::vector<FusedReport> report_fused(const Graph& graph) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_program;
   for (const Node& node : graph.nodes()) {
@@ -188,6 +201,7 @@ std::vector<FusedReport> report_fused(const Graph& graph) {
   return fused;
 }
 
+// Nothing for backends that plan no memory.
 Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
                                                 const std::vector<MemoryPhase>& phases) {
   std::vector<MemoryReport> reports;
@@ -210,6 +224,7 @@ Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
   return reports;
 }
 
+// Lists are there even where they are empty.
 nlohmann::ordered_json to_json(const CompileReport& report) {
   nlohmann::ordered_json json = {{"source", report.source},
                                  {"backend", report.backend},

@@ -10,18 +10,21 @@
 
 namespace quern::cli {
 
+// What one pass did.
 struct PassReport {
   std::string name;
   size_t nodes_before = 0;
   size_t nodes_after = 0;
   bool has_changed = false;
   double seconds = 0;
+  // Empty: not asked for.
   std::string ir_before;  // empty: not asked for
   std::string ir_after;
 };
 
 // Fused nodes with one program.
 struct FusedReport {
+  // Of the operation fused.*, what it computes, and which nodes do.
   std::string op;
   std::string program;
   std::vector<std::string> nodes;
@@ -29,12 +32,14 @@ struct FusedReport {
 
 // A size to plan for, with its name.
 struct MemoryPhase {
+  // "decode" or "prefill" with its extents.
   std::string name;
   SymbolValues symbols;
 };
 
 // One storage of the plan, and the values that use it one after another or as views.
 struct StorageReport {
+  // The value that gives the storage its size.
   std::string value;
   Home home = Home::kArena;
   bool is_packed = false;
@@ -42,9 +47,11 @@ struct StorageReport {
   int64_t offset = 0;
   std::string first;  // node that first writes it; empty: there from the start
   std::string last;   // node that last reads it; empty: to the end
+  // Other values in the same place, in turn or as views.
   std::vector<std::string> shared_by;
 };
 
+// The plan for one size.
 struct MemoryReport {
   MemoryPhase phase;
   PlanSizes sizes;
@@ -54,6 +61,7 @@ struct MemoryReport {
   std::vector<StorageReport> storages;
 };
 
+// Everything that the command tells.
 struct CompileReport {
   std::string source;
   std::string backend;
@@ -67,12 +75,14 @@ struct CompileReport {
   std::string ir = {};
 };
 
+// Before and after are kept only where they are printed.
 PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after);
 std::vector<FusedReport> report_fused(const Graph& graph);
 // Errors: sizes past the limits.
 Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
                                                 const std::vector<MemoryPhase>& phases);
 
+// Numbers in bytes and seconds.
 nlohmann::ordered_json to_json(const CompileReport& report);
 // To stdout. `has_plan` adds every storage.
 void print_report(const CompileReport& report, bool has_plan);

@@ -10,6 +10,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct ConformFlags {
   std::string backend = "cpu";
   std::string json;
@@ -17,12 +18,14 @@ struct ConformFlags {
   ConformOptions options;
 };
 
+// Replaces an older file.
 Result<void> write_text(const std::string& path, const std::string& text) {
   QUERN_ASSIGN_OR_RETURN(auto file, AtomicFile::create(path));
   QUERN_TRY(file.write(text));
   return file.commit();
 }
 
+// Exit code 1 where a claim of the backend does not hold.
 Result<void> conform(ConformFlags flags) {
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.backend));
@@ -52,6 +55,7 @@ Result<void> conform(ConformFlags flags) {
 
 }  // namespace
 
+// The seed of the inputs is part of the certificate.
 void set_up_conform(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ConformFlags>();
   command.add_option("--backend", flags->backend, "Backend to check; see 'quern devices'")

@@ -47,6 +47,7 @@ Result<void> convert(const ConvertFlags& flags) {
 
 }  // namespace
 
+// Splitting and merging exclude each other.
 void set_up_convert(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ConvertFlags>();
   command.add_option("IN", flags->input, "GGUF file; of a split model, the first part").required();

@@ -29,6 +29,7 @@ nlohmann::ordered_json device_json(const Backend& backend, const DeviceDescripti
   return json;
 }
 
+// Backends that cannot open a device say why, in the list.
 Result<void> devices(bool is_json) {
   auto list = nlohmann::ordered_json::array();
   const BackendRegistry registry = register_backends();
@@ -58,6 +59,7 @@ Result<void> devices(bool is_json) {
 
 }  // namespace
 
+// No options but the form of the output.
 void set_up_devices(OptionSet& command, Action& action) {
   auto is_json = std::make_shared<bool>(false);
   command.add_flag("--json", *is_json, "List as JSON");

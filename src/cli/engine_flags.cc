@@ -9,6 +9,7 @@
 
 namespace quern::cli {
 
+// In the order of the help text; groups at the end.
 void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("MODEL", model, "GGUF file").required();
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
@@ -106,6 +107,7 @@ std::vector<MetadataOverride> EngineFlags::overrides() const {
   return list;
 }
 
+// Words were checked when the command line was read.
 ModelOptions EngineFlags::model_options() const {
   ModelOptions options;
   options.activations = *find_activations(activations);
@@ -115,11 +117,13 @@ ModelOptions EngineFlags::model_options() const {
   return options;
 }
 
+// For commands that look at a model and run nothing.
 Result<ModelFiles> EngineFlags::open_files() const {
   QUERN_ASSIGN_OR_RETURN(const auto files, adapter_files());
   return open_model_files(model, model_options(), overrides(), files);
 }
 
+// Everything but the model's path.
 Result<EngineOptions> EngineFlags::options() const {
   EngineOptions options;
   options.device = device;
@@ -138,6 +142,7 @@ Result<EngineOptions> EngineFlags::options() const {
   return options;
 }
 
+// The bar is gone before an error is printed.
 Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   QUERN_ASSIGN_OR_RETURN(EngineOptions options, this->options());
   ProgressBar bar("Loading", is_quiet);

@@ -15,18 +15,23 @@ namespace quern::cli {
 // As given on the command line, checked only as far as the words allow; open() checks the rest. One
 // thread only.
 struct EngineFlags {
+  // The path as it was typed.
   std::string model;
   std::string device = "cpu";
+  // 0: as many as the machine offers.
   int threads = 0;
   std::string isa;
   std::string pack_cache;
   bool is_evictable = false;  // set by commands that evict
+  // Words of the command line; options() turns them into values.
   std::string numerics = "strict";
   std::string activations = "auto";
   std::vector<std::string> adapters;  // FILE or FILE=SCALE
+  // 0: what the model was trained for.
   int64_t context = 0;
   std::string key_type = "f32";
   std::string value_type = "f32";
+  // Absent: what the model file says.
   std::optional<double> rope_base;
   std::optional<double> rope_factor;
   std::string rope_scaling;

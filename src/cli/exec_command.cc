@@ -16,6 +16,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct ExecFlags {
   std::string manifest;
   std::vector<std::string> inputs;   // NAME=FILE
@@ -33,6 +34,7 @@ struct ExecFlags {
   bool is_quiet = false;
 };
 
+// --set NAME=VALUE, as the manifest's variables.
 Result<ManifestOptions> manifest_options(const ExecFlags& flags) {
   ManifestOptions options;
   for (const std::string& text : flags.variables) {
@@ -81,6 +83,7 @@ Result<std::map<std::string, std::unique_ptr<KvStore>>> make_states(const Graph&
   return stores;
 }
 
+// Names that the graph does not have are errors; nothing is written then.
 Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   for (const std::string& text : flags.outputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
@@ -99,6 +102,7 @@ Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   return write_safetensors(flags.outputs_file, tensors);
 }
 
+// Compile, read, run, write, describe.
 Result<void> exec(const ExecFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const ManifestOptions options, manifest_options(flags));
   QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
@@ -125,6 +129,7 @@ Result<void> exec(const ExecFlags& flags) {
   return {};
 }
 
+// An option that may be given more than once.
 void add_list(OptionSet& command, const char* name, std::vector<std::string>& list,
               const char* help) {
   command.add_option(name, list, help).repeatable();
@@ -132,6 +137,7 @@ void add_list(OptionSet& command, const char* name, std::vector<std::string>& li
 
 }  // namespace
 
+// Inputs and outputs come one by one or all in one file.
 void set_up_exec(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExecFlags>();
   command.add_option("MANIFEST", flags->manifest, "Graph in YAML; see docs/manifest.md").required();

@@ -11,6 +11,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct ExplainFlags {
   EngineFlags engine;
   int64_t tokens = 512;
@@ -32,6 +33,7 @@ struct Compiled {
   DeviceRoof roof;
 };
 
+// Costs of one size, with the times that were measured for it.
 Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size,
                                    std::span<const double> measured) {
   ExplainPhase phase{
@@ -43,6 +45,7 @@ Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size
   return phase;
 }
 
+// Decoding and prefill for models; one run for graphs.
 Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSource& source) {
   std::vector<RunSize> sizes;
   if (!source.files) {
@@ -61,6 +64,7 @@ Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSour
   return sizes;
 }
 
+// Compiles once; measures only where that is asked for.
 Result<ExplainReport> make_report(const ExplainFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
   QUERN_ASSIGN_OR_RETURN(const EngineOptions options, flags.engine.options());
@@ -97,6 +101,7 @@ Result<ExplainReport> make_report(const ExplainFlags& flags) {
   return report;
 }
 
+// Text or JSON to stdout, the page to its file.
 Result<void> explain_command(const ExplainFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const ExplainReport report, make_report(flags));
   if (!flags.html.empty()) {
@@ -115,6 +120,7 @@ Result<void> explain_command(const ExplainFlags& flags) {
 
 }  // namespace
 
+// Costs need a roof, so the device is opened even where nothing runs.
 void set_up_explain(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
   flags->engine.add_to(command);

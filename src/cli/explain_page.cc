@@ -259,6 +259,7 @@ std::string escaped(std::string json) {
 
 }  // namespace
 
+// Styles, script and data in one text: the page works from a file and without a network.
 std::string html_page(const ExplainReport& report) {
   std::string page =
       "<!doctype html>\n<html lang=\"en\" data-theme=\"light\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -13,6 +13,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Times in microseconds, rates without prefixes.
 ordered_json node_json(const ExplainedNode& node) {
   ordered_json json = {{"name", node.name},
                        {"op", node.op},
@@ -35,6 +36,7 @@ ordered_json node_json(const ExplainedNode& node) {
   return json;
 }
 
+// Sums, then nodes in the order they run.
 ordered_json phase_json(const ExplainPhase& phase) {
   const Explanation& e = phase.explanation;
   ordered_json json = {{"name", phase.name},
@@ -67,6 +69,7 @@ struct Sum {
   double bytes = 0;
 };
 
+// Longest first; times are measured where they were.
 template <class KeyOf>
 std::vector<Sum> sums_by(const Explanation& explanation, KeyOf&& key_of) {
   std::map<std::string, Sum> sums;
@@ -87,14 +90,17 @@ std::vector<Sum> sums_by(const Explanation& explanation, KeyOf&& key_of) {
   return sorted;
 }
 
+// 0 of nothing.
 double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 0;
 }
 
+// Measured where it was, else predicted.
 double total_seconds(const Explanation& e) {
   return e.measured_seconds >= 0 ? e.measured_seconds : e.predicted_seconds;
 }
 
+// A table of sums with their share of time and bytes.
 void print_sums(const std::vector<Sum>& sums, const Explanation& e, const char* heading,
                 bool has_kernel) {
   const double time = total_seconds(e), bytes = e.total.bytes();
@@ -108,6 +114,7 @@ void print_sums(const std::vector<Sum>& sums, const Explanation& e, const char* 
   }
 }
 
+// A line for each node.
 void print_nodes(const Explanation& e) {
   const bool is_measured = e.measured_seconds >= 0;
   fmt::print("\n{:<34} {:<22} {:<10} {:>10} {:>10} {:>10} {:>6}  {:<10}  {}\n", "node", "operation",
@@ -122,6 +129,7 @@ void print_nodes(const Explanation& e) {
   }
 }
 
+// One line on the whole phase.
 void print_total(const ExplainPhase& phase) {
   const Explanation& e = phase.explanation;
   const double time = total_seconds(e);
@@ -144,6 +152,7 @@ void print_total(const ExplainPhase& phase) {
 
 }  // namespace
 
+// The roof of the first phase is that of all: the device is one.
 nlohmann::ordered_json to_json(const ExplainReport& report) {
   const DeviceRoof roof =
       report.phases.empty() ? DeviceRoof{} : report.phases.front().explanation.roof;

@@ -11,12 +11,15 @@ namespace quern::cli {
 
 // One size of run: a decoded token, a prompt, or a run of a graph.
 struct ExplainPhase {
+  // "decode", "prefill" or "run".
   std::string name;
   int64_t tokens = 0;       // 0: not a language model
   int64_t cached_rows = 0;  // in the key-value cache before the run
+  // Costs and times.
   Explanation explanation;
 };
 
+// Everything that the command tells.
 struct ExplainReport {
   std::string source;
   std::string backend;
@@ -27,6 +30,7 @@ struct ExplainReport {
   std::vector<ExplainPhase> phases;
 };
 
+// What the page shows is in it too.
 nlohmann::ordered_json to_json(const ExplainReport& report);
 // To stdout: every node and the sums by family, or by group of nodes with `is_summary`.
 void print_report(const ExplainReport& report, bool is_summary);

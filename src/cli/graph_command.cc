@@ -28,6 +28,7 @@ Result<void> print(const GraphFlags& flags, const Graph& graph, const std::strin
   return {};
 }
 
+// No device and no weights: names, types and shapes make the graph.
 Result<void> graph(const GraphFlags& flags) {
   if (flags.file.ends_with(".yaml") || flags.file.ends_with(".yml")) {
     QUERN_ASSIGN_OR_RETURN(const Manifest manifest, read_manifest(flags.file, builtin_ops()));
@@ -45,6 +46,7 @@ Result<void> graph(const GraphFlags& flags) {
 
 }  // namespace
 
+// Activations are the one option that changes a model's graph here.
 void set_up_graph(OptionSet& command, Action& action) {
   auto flags = std::make_shared<GraphFlags>();
   command.add_option("FILE", flags->file, "GGUF model, or manifest (.yaml)").required();

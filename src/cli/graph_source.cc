@@ -14,6 +14,7 @@
 namespace quern::cli {
 namespace {
 
+// Errors: kNotFound with the path.
 Result<std::string> read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return fail::not_found("The file '{}' cannot be opened.", path);
@@ -22,6 +23,7 @@ Result<std::string> read_text(const std::string& path) {
   return std::move(text).str();
 }
 
+// By the first four bytes, whatever the name says.
 bool is_model_file(const std::string& path) {
   char magic[4] = {};
   std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
@@ -30,6 +32,7 @@ bool is_model_file(const std::string& path) {
 
 }  // namespace
 
+// For the head of reports.
 std::string GraphSource::description() const {
   if (!files) return fmt::format("{}: a graph of {} nodes", path, graph().nodes().size());
   const LanguageModel& model = files->model;
@@ -37,6 +40,7 @@ std::string GraphSource::description() const {
                      model.num_parameters, activations_name(model.activations));
 }
 
+// Errors name the file.
 Result<GraphSource> open_graph_source(const EngineFlags& flags) {
   GraphSource source{.path = flags.model, .files = {}, .text = {}};
   const auto load = [&]() -> Result<void> {
@@ -60,6 +64,7 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags) {
   return source;
 }
 
+// All symbols have a value afterwards; the last binding of a letter counts.
 Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback) {
   SymbolValues symbols;
   for (char symbol = 'A'; symbol <= 'Z'; ++symbol) symbols.set(symbol, fallback);

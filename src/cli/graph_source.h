@@ -10,6 +10,7 @@
 
 namespace quern::cli {
 
+// A graph, and the model files where it comes from one.
 struct GraphSource {
   std::string path;
   std::optional<ModelFiles> files;  // of a model file

@@ -73,6 +73,7 @@ void print_json(const GgufFile& file) {
 
 }  // namespace
 
+// Weights are not read: the size of the model does not matter.
 void set_up_inspect(OptionSet& command, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   command.add_option("FILE", flags->file, "GGUF file").required();

@@ -6,6 +6,7 @@
 namespace quern::cli {
 namespace {
 
+// All that a signal handler may touch.
 volatile std::sig_atomic_t g_interrupted = 0;
 
 extern "C" void on_interrupt(int signal) {
@@ -16,6 +17,7 @@ extern "C" void on_interrupt(int signal) {
 
 }  // namespace
 
+// The handler before comes back afterwards.
 InterruptGuard::InterruptGuard() {
   g_interrupted = 0;
   std::signal(SIGINT, on_interrupt);
@@ -25,6 +27,7 @@ InterruptGuard::~InterruptGuard() {
   std::signal(SIGINT, SIG_DFL);
 }
 
+// Once set, it stays until the guard ends.
 bool InterruptGuard::was_interrupted() const {
   return g_interrupted != 0;
 }

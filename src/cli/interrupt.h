@@ -7,10 +7,12 @@ namespace quern::cli {
 // usual. One at a time.
 class InterruptGuard {
  public:
+  // Takes Ctrl-C while it lives.
   InterruptGuard();
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
+  // Since the guard was made.
   bool was_interrupted() const;
 };
 

@@ -12,6 +12,7 @@
 
 namespace quern::cli {
 
+// Editing and history only where a person types.
 LineEditor::LineEditor() : is_terminal_(::isatty(STDIN_FILENO) == 1) {
   if (!is_terminal_) return;
   history_file_ = read_environment().home + "/.quern_history";
@@ -19,6 +20,7 @@ LineEditor::LineEditor() : is_terminal_(::isatty(STDIN_FILENO) == 1) {
   read_history(history_file_.c_str());
 }
 
+// The history is written for the next time.
 LineEditor::~LineEditor() {
   if (is_terminal_) write_history(history_file_.c_str());
 }
@@ -37,6 +39,7 @@ std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
   return std::string(text.get());
 }
 
+// Lines that end in a backslash, and blocks in triple quotes, are one message.
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
   auto line = read_line(prompt);
   if (!line) return std::nullopt;

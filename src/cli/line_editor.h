@@ -9,6 +9,7 @@ namespace quern::cli {
 // Keeps its history in a file of the user between runs. One at a time.
 class LineEditor {
  public:
+  // Reads the history.
   LineEditor();
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
@@ -19,6 +20,7 @@ class LineEditor {
   std::optional<std::string> read(const std::string& prompt);
 
  private:
+  // Without its line break; nothing at the end of the input.
   std::optional<std::string> read_line(const std::string& prompt);
   bool is_terminal_;
   std::string history_file_;

@@ -40,6 +40,7 @@ Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
 
 }  // namespace
 
+// The prompt comes as text or as tokens.
 void set_up_logits(OptionSet& command, Action& action) {
   auto flags = std::make_shared<LogitsFlags>();
   flags->engine.add_to(command);

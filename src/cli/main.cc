@@ -16,6 +16,7 @@ int report(const quern::Error& error) {
 
 }  // namespace
 
+// Exit codes: 0 done, 1 an error of the work, 2 wrong usage.
 int main(int argc, char** argv) {
   const auto commands = quern::cli::commands();
   quern::cli::Program program(

@@ -26,6 +26,7 @@ nlohmann::ordered_json element(const MetadataValue& value, int64_t i) {
 
 }  // namespace
 
+// Long arrays are cut for people; programs ask for all.
 nlohmann::ordered_json metadata_to_json(const MetadataValue& value, int64_t limit) {
   if (!value.is_array()) return element(value, 0);
   auto array = nlohmann::ordered_json::array();

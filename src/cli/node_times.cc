@@ -7,6 +7,7 @@
 namespace quern::cli {
 namespace {
 
+// Nodes that did not run have negative times.
 std::vector<double> mean_times(const Graph& graph, const RunProfile& profile, int64_t repetitions) {
   std::vector<double> seconds(graph.nodes().size(), -1);
   for (const NodeTime& time : profile.nodes) {
@@ -16,8 +17,10 @@ std::vector<double> mean_times(const Graph& graph, const RunProfile& profile, in
   return seconds;
 }
 
+// Through the engine, as generation runs it.
 class ModelTimes final : public NodeTimes {
  public:
+  // The graph of the artifact must be that of the engine.
   ModelTimes(std::unique_ptr<Engine> engine, const Artifact& artifact)
       : engine_(std::move(engine)), artifact_(artifact) {}
 
@@ -54,8 +57,10 @@ class ModelTimes final : public NodeTimes {
   const Artifact& artifact_;
 };
 
+// On zeros: times of dense work do not depend on values.
 class GraphTimes final : public NodeTimes {
  public:
+  // Borrows the artifact.
   GraphTimes(std::unique_ptr<Executable> executable, const Artifact& artifact)
       : executable_(std::move(executable)), artifact_(artifact) {}
 
@@ -83,12 +88,14 @@ class GraphTimes final : public NodeTimes {
 
 }  // namespace
 
+// Loads the model once for all sizes.
 Result<std::unique_ptr<NodeTimes>> NodeTimes::of_model(const EngineFlags& flags,
                                                        const Artifact& artifact, bool is_quiet) {
   QUERN_ASSIGN_OR_RETURN(auto engine, flags.open(is_quiet));
   return std::make_unique<ModelTimes>(std::move(engine), artifact);
 }
 
+// Errors say what such a graph lacks.
 Result<std::unique_ptr<NodeTimes>> NodeTimes::of_graph(const Artifact& artifact, Device& device) {
   const Graph& graph = artifact.graph();
   if (!graph.states().empty()) {

@@ -12,9 +12,11 @@ namespace quern::cli {
 
 // What one run has to do.
 struct RunSize {
+  // As in the report.
   std::string name;
   int64_t tokens = 0;       // of a language model
   int64_t cached_rows = 0;  // in the key-value cache before the run
+  // Extents of a graph that is no model.
   SymbolValues symbols = {};
 };
 

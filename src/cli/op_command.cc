@@ -15,6 +15,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct OpFlags {
   std::string id;
   std::vector<std::string> attributes;
@@ -40,6 +41,7 @@ std::string similar_ids(std::string_view id) {
   return text.empty() ? "'quern ops' lists all of them" : "did you mean " + text + "?";
 }
 
+// Errors suggest operations with a similar name.
 Result<const OpDef*> find_op(const std::string& id) {
   const OpDef* op = builtin_ops().find(id);
   if (op != nullptr) return op;
@@ -59,6 +61,7 @@ Result<void> check_runs_alone(const OpDef& op) {
   return {};
 }
 
+// By port; ports that are absent and optional stay empty.
 Result<std::vector<Tensor>> read_inputs(const std::vector<PortValue>& files,
                                         const std::string& dtype) {
   std::vector<Tensor> inputs;
@@ -81,8 +84,10 @@ void set_precision(const OpDef& op, const std::string& dtype, Attributes& attrib
   if (is_open && !dtype.empty()) attributes.set("dtype", dtype);
 }
 
+// Elements of a result that is printed.
 constexpr size_t kMostPrinted = 64;
 
+// NAME: type[shape] = [values].
 Result<void> print_result(const std::string& name, const Tensor& tensor) {
   QUERN_ASSIGN_OR_RETURN(std::vector<double> values, numbers_of(tensor));
   const size_t total = values.size();
@@ -92,6 +97,7 @@ Result<void> print_result(const std::string& name, const Tensor& tensor) {
   return {};
 }
 
+// Only those that were asked for.
 Result<void> write_results(const OpDef& op, const RunResult& result,
                            const std::vector<PortValue>& files) {
   for (const PortValue& file : files) {
@@ -106,6 +112,7 @@ Result<void> write_results(const OpDef& op, const RunResult& result,
   return {};
 }
 
+// Two outputs in one file would leave one of them.
 Result<void> check_distinct(const std::vector<PortValue>& files) {
   std::set<std::string> paths;
   for (const PortValue& file : files) {
@@ -116,6 +123,7 @@ Result<void> check_distinct(const std::vector<PortValue>& files) {
   return {};
 }
 
+// Through a graph of one node: there is one way to run anything.
 Result<void> run(const OpFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const OpDef* op, find_op(flags.id));
   QUERN_TRY(check_runs_alone(*op));
@@ -136,6 +144,7 @@ Result<void> run(const OpFlags& flags) {
   return write_results(*op, result, output_files);
 }
 
+// The help of one operation is its page of the reference.
 Result<void> op_command(const OpFlags& flags, const OptionSet& command) {
   if (!flags.is_help) {
     if (flags.id.empty()) {
@@ -152,6 +161,7 @@ Result<void> op_command(const OpFlags& flags, const OptionSet& command) {
 
 }  // namespace
 
+// --help depends on the operation, so the command prints it itself.
 void set_up_op(OptionSet& command, Action& action) {
   auto flags = std::make_shared<OpFlags>();
   command.add_help_flag(flags->is_help, "Ports, attributes, rules and doc of the operation");

@@ -8,12 +8,14 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct OpsFlags {
   std::vector<std::string> backends;
   bool is_json = false;
   bool is_markdown = false;
 };
 
+// Exit code 1 for a backend that is not there.
 Result<void> ops(OpsFlags flags) {
   if (flags.is_json && flags.is_markdown) {
     return fail::invalid("'--json' and '--markdown' exclude each other.");
@@ -38,6 +40,7 @@ Result<void> ops(OpsFlags flags) {
 
 }  // namespace
 
+// As table, JSON or the reference in Markdown.
 void set_up_ops(OptionSet& command, Action& action) {
   auto flags = std::make_shared<OpsFlags>();
   command

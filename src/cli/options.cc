@@ -72,6 +72,7 @@ template <class T>
 struct ElementOf {
   using Type = T;
 };
+// Each specialisation takes one wrapper off.
 template <class T>
 struct ElementOf<std::optional<T>> {
   using Type = T;
@@ -89,11 +90,13 @@ Option Option::required() {
   return *this;
 }
 
+// The value that the target holds while the options are set up.
 Option Option::show_default() {
   option_->capture_default_str();
   return *this;
 }
 
+// Inclusive; replaces the check of the type, whose text says less.
 Option Option::range(int64_t low, int64_t high) {
   const auto is_right = [low, high](const std::string& text) {
     const auto value = parse_number<int64_t>(text);
@@ -106,6 +109,7 @@ Option Option::range(int64_t low, int64_t high) {
   return *this;
 }
 
+// NaN is no number here.
 Option Option::positive() {
   option_->check(must_be("a number over 0", [](const std::string& text) {
     return parse_number<double>(text).value_or(0) > 0;
@@ -120,6 +124,7 @@ Option Option::non_negative() {
   return *this;
 }
 
+// Exact words: abbreviations would change meaning with the next version.
 Option Option::one_of(std::initializer_list<const char*> words) {
   const std::vector<std::string> list(words.begin(), words.end());
   const auto is_right = [list](const std::string& text) {
@@ -130,6 +135,7 @@ Option Option::one_of(std::initializer_list<const char*> words) {
   return *this;
 }
 
+// See parse_size().
 Option Option::size_with_unit() {
   // A transformation runs before all checks and hands them the number of bytes.
   option_->transform(CLI::Validator(
@@ -145,16 +151,19 @@ Option Option::size_with_unit() {
   return *this;
 }
 
+// Without it the last one counts.
 Option Option::repeatable() {
   option_->take_all()->expected(1)->allow_extra_args(false);
   return *this;
 }
 
+// The separator joins what one argument holds; repeated arguments add up.
 Option Option::comma_separated() {
   option_->delimiter(',');
   return *this;
 }
 
+// A flag with a value that may be left out.
 Option Option::default_value(const std::string& value) {
   option_->expected(0, 1)->default_str(value);
   return *this;
@@ -165,11 +174,13 @@ Option Option::excludes(Option other) {
   return *this;
 }
 
+// Headings stand in the order of their first use.
 Option Option::group(const std::string& heading) {
   option_->group(heading);
   return *this;
 }
 
+// By the command line, not by a default.
 bool Option::is_given() const {
   return option_->count() > 0;
 }
@@ -190,6 +201,7 @@ Option OptionSet::add_option(const std::string& name, T& target, const std::stri
 
 // The types of targets that options.h promises.
 template Option OptionSet::add_option(const std::string&, std::string&, const std::string&);
+// Explicit, so that no other file needs the library's header.
 template Option OptionSet::add_option(const std::string&, int&, const std::string&);
 template Option OptionSet::add_option(const std::string&, int64_t&, const std::string&);
 template Option OptionSet::add_option(const std::string&, uint32_t&, const std::string&);
@@ -206,25 +218,30 @@ template Option OptionSet::add_option(const std::string&, std::vector<std::strin
 template Option OptionSet::add_option(const std::string&, std::vector<int64_t>&,
                                       const std::string&);
 
+// "!--name" sets the flag to false.
 Option OptionSet::add_flag(const std::string& name, bool& target, const std::string& help) {
   return Option(app_->add_flag(name, target, help));
 }
 
+// For options that another function added.
 void OptionSet::describe(const std::string& name, const std::string& help) {
   app_->get_option(name)->description(help);
 }
 
+// A group of which exactly one option must be given.
 OptionSet OptionSet::add_choice(const std::string& name, const std::string& help) {
   CLI::Option_group* group = app_->add_option_group(name, help);
   group->require_option(1);
   return OptionSet(group);
 }
 
+// Takes the library's own --help away.
 Option OptionSet::add_help_flag(bool& target, const std::string& help) {
   app_->set_help_flag();
   return add_flag("-h,--help", target, help);
 }
 
+// As the library lays it out.
 std::string OptionSet::help_text() const {
   return app_->help();
 }
@@ -233,6 +250,7 @@ void OptionSet::footer(const std::string& text) {
   app_->footer(text);
 }
 
+// The library keeps what it was given until parse().
 Program::Program(const std::string& name, const std::string& about, const std::string& version,
                  const std::string& footer)
     : app_(std::make_unique<CLI::App>(about, name)) {
@@ -243,11 +261,13 @@ Program::Program(const std::string& name, const std::string& about, const std::s
 
 Program::~Program() = default;
 
+// Its options are its own: the same name may mean something else elsewhere.
 OptionSet Program::add_command(const std::string& name, const std::string& summary) {
   commands_.push_back(name);
   return OptionSet(app_->add_subcommand(name, summary));
 }
 
+// Names what is wrong and what there is.
 std::string Program::usage_error(const CLI::ParseError& error, std::string_view first) const {
   if (first.empty()) return "No command was given.";
   if (!first.starts_with('-') && !has_command(first)) {
@@ -263,6 +283,7 @@ std::string Program::usage_error(const CLI::ParseError& error, std::string_view 
   return what + ".";
 }
 
+// The library throws; nothing leaves this function but a code.
 std::optional<int> Program::parse(int argc, char** argv) {
   try {
     app_->parse(argc, argv);
@@ -278,10 +299,12 @@ std::optional<int> Program::parse(int argc, char** argv) {
   return std::nullopt;
 }
 
+// Few commands: a linear search.
 bool Program::has_command(std::string_view name) const {
   return std::find(commands_.begin(), commands_.end(), name) != commands_.end();
 }
 
+// False before parse().
 bool Program::is_chosen(const std::string& command) const {
   return app_->got_subcommand(command);
 }

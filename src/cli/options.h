@@ -22,6 +22,7 @@ namespace quern::cli {
 // long as its Program; copies mean the same option. One thread only.
 class Option {
  public:
+  // Made by OptionSet.
   explicit Option(CLI::Option* option) : option_(option) {}
 
   // Parsing fails without it.
@@ -61,6 +62,7 @@ class Option {
 // One thread only.
 class OptionSet {
  public:
+  // Made by Program.
   explicit OptionSet(CLI::App* app) : app_(app) {}
 
   // "--name" is an option, "NAME" a positional argument. `target` is
@@ -80,6 +82,7 @@ class OptionSet {
   // --help becomes an ordinary flag, for a command whose help depends on its other options; the
   // command prints help_text() itself.
   Option add_help_flag(bool& target, const std::string& help);
+  // Of this command, with its examples.
   std::string help_text() const;
 
  private:
@@ -92,10 +95,12 @@ class Program {
   // `about` and `footer` stand in the help text; `version` answers --version.
   Program(const std::string& name, const std::string& about, const std::string& version,
           const std::string& footer);
+  // Out of line: the library's type is not known here.
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
+  // Its options must be added before parse().
   OptionSet add_command(const std::string& name, const std::string& summary);
   // Fills the targets. Gives an exit code where nothing is left to do: 0 after --help and
   // --version (text on stdout), 2 for wrong usage (its reason on stderr, stdout stays empty).
@@ -109,6 +114,7 @@ class Program {
   std::string usage_error(const CLI::ParseError& error, std::string_view first) const;
   bool has_command(std::string_view name) const;
 
+  // And the names, for errors.
   std::unique_ptr<CLI::App> app_;
   std::vector<std::string> commands_;
 };

@@ -5,6 +5,7 @@
 
 namespace quern::cli {
 
+// In a group of their own in the help.
 void PassFlags::add_to(OptionSet& command) {
   command.add_option("--passes", only, "Run these optional passes only, separated by commas")
       .comma_separated()
@@ -19,6 +20,7 @@ void PassFlags::add_to(OptionSet& command) {
       .group("Compilation");
 }
 
+// Names of passes are checked by the compiler, which knows them.
 Result<void> PassFlags::apply(CompileOptions& options) const {
   options.passes = {only, off};
   for (const std::string& rule : placement) {

@@ -9,6 +9,7 @@
 
 namespace quern::cli {
 
+// Shared by every command that compiles.
 struct PassFlags {
   std::vector<std::string> only;
   std::vector<std::string> off;

@@ -53,6 +53,7 @@ Result<void> perplexity(const PerplexityFlags& flags) {
 
 }  // namespace
 
+// --context is the length of a chunk here.
 void set_up_perplexity(OptionSet& command, Action& action) {
   auto flags = std::make_shared<PerplexityFlags>();
   flags->engine.add_to(command, false);

@@ -10,12 +10,14 @@
 
 namespace quern::cli {
 
+// Where stderr is no terminal, nothing is ever drawn.
 ProgressBar::ProgressBar(std::string label, bool is_quiet)
     : label_(std::move(label)),
       is_enabled_(!is_quiet && ::isatty(STDERR_FILENO) == 1),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}
 
+// Clamped: totals are estimates for some work.
 void ProgressBar::update(int64_t done, int64_t total) {
   if (!is_enabled_ || total <= 0) return;
   const auto now = std::chrono::steady_clock::now();
@@ -33,6 +35,7 @@ void ProgressBar::update(int64_t done, int64_t total) {
   std::fflush(stderr);
 }
 
+// The line is cleared, so that what follows begins at its start.
 void ProgressBar::finish() {
   if (!is_drawn_) return;
   // To the start of the line, and clear to its end.

@@ -18,9 +18,11 @@ class ProgressBar {
   void finish();
 
  private:
+  // What the work is called.
   std::string label_;
   bool is_enabled_;
   bool is_drawn_ = false;
+  // For the delay before the first drawing, and between two.
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };

@@ -37,6 +37,7 @@ Result<KeepRule> parse_rule(const std::string& text) {
   return KeepRule{text.substr(0, at), *dtype};
 }
 
+// Of 2^20 bytes.
 double mebibytes(int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
@@ -66,6 +67,7 @@ void print_text(const QuantizeReport& report, const std::string& output) {
              report.bits_per_weight());
 }
 
+// Every tensor with its error.
 void print_json(const QuantizeReport& report, const std::string& output) {
   nlohmann::ordered_json json = {{"output", output},
                                  {"type", report.type},
@@ -88,6 +90,7 @@ void print_json(const QuantizeReport& report, const std::string& output) {
   fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// Rules are parsed before the file is opened.
 Result<void> quantize(QuantizeFlags& flags) {
   for (const std::string& text : flags.keep) {
     QUERN_ASSIGN_OR_RETURN(KeepRule rule, parse_rule(text));
@@ -121,6 +124,7 @@ std::string type_names() {
 
 }  // namespace
 
+// The list of types in the help is that of the library.
 void set_up_quantize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<QuantizeFlags>();
   command.add_option("IN", flags->input, "GGUF file; of a split model, the first part").required();

@@ -13,6 +13,7 @@ namespace {
 
 // The plot inside the picture, in pixels.
 constexpr double kLeft = 70, kTop = 56, kWidth = 640, kHeight = 420;
+// The list begins below the labels of the axis.
 constexpr double kListTop = kTop + kHeight + 70;
 constexpr double kLineHeight = 17;
 
@@ -20,6 +21,7 @@ constexpr double kLineHeight = 17;
 constexpr std::string_view kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                          "#e69f00", "#56b4e9", "#666666"};
 
+// Text of elements; attributes hold no text from outside.
 std::string escape(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -47,14 +49,17 @@ struct Axis {
   double origin = 0;  // pixels at `low`
   double length = 0;  // pixels to `high`; negative: upwards
 
+  // Pixels of a value above 0.
   double at(double value) const {
     return origin + (std::log10(value) - low) / (high - low) * length;
   }
 };
 
+// Smallest and largest of what was added; 0: nothing yet.
 struct Bounds {
   double low = 0;
   double high = 0;
+  // Values that have no logarithm are left out.
   void add(double value) {
     if (value <= 0) return;
     low = low == 0 ? value : std::min(low, value);
@@ -62,8 +67,10 @@ struct Bounds {
   }
 };
 
+// Puts the document together, from back to front. One picture each.
 class Picture {
  public:
+  // Borrows roofs and points.
   Picture(std::string_view title, const DeviceRoof& roofs, std::span<const RooflinePoint> points)
       : roofs_(roofs), points_(points) {
     set_axes();
@@ -85,6 +92,7 @@ class Picture {
   }
 
  private:
+  // Appends elements.
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
@@ -99,8 +107,10 @@ class Picture {
 
   // A product with its addition counts as two operations.
   double int8_roof() const { return roofs_.int_ops_per_second; }
+  // Rates in operations a second.
   double f32_roof() const { return roofs_.flops_per_second; }
 
+  // Whole powers of ten around everything that is drawn.
   void set_axes() {
     Bounds x, y;
     for (const RooflinePoint& point : points_) {
@@ -119,6 +129,7 @@ class Picture {
     y_.high = std::max(y_.high, y_.low + 1);
   }
 
+  // Lines and labels at each power of ten.
   void draw_grid() {
     constexpr std::string_view kGrid = "stroke=\"#dddddd\"";
     for (double e = x_.low; e <= x_.high; ++e) {
@@ -148,6 +159,7 @@ class Picture {
          "text-anchor=\"end\"");
   }
 
+  // Memory limits what is left of the ridge, arithmetic what is right of it.
   void draw_roofs() {
     draw_level_roof(int8_roof(), "int8");
     draw_level_roof(f32_roof(), "f32");
@@ -165,11 +177,13 @@ class Picture {
          fmt::format("transform=\"rotate({:.1f} {:.1f} {:.1f})\"", angle, x + 12, y - 8));
   }
 
+  // In the order of first use; the last colour is shared.
   std::string_view colour(const std::string& group) {
     const auto [it, is_new] = colours_.try_emplace(group, colours_.size());
     return kColours[std::min(it->second, std::size(kColours) - 1)];
   }
 
+  // The area stands for the share of time.
   void draw_point(size_t index) {
     const RooflinePoint& point = points_[index];
     double total = 0;
@@ -183,6 +197,7 @@ class Picture {
     text(x, y + 4, fmt::format("{}", index + 1), "text-anchor=\"middle\" font-size=\"10\"");
   }
 
+  // Numbers of the marks, with what they mean.
   void draw_list() {
     for (size_t i = 0; i < points_.size(); ++i) {
       const RooflinePoint& p = points_[i];

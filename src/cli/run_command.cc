@@ -179,6 +179,7 @@ Result<void> check_receipt_flags(const RunFlags& flags) {
   return {};
 }
 
+// What was sampled, and hashes of what it was sampled from.
 Result<void> save_receipt(const Engine& engine, const RunFlags& flags,
                           const std::vector<int32_t>& prompt, const Generation& result,
                           std::vector<std::string> logits) {
@@ -242,6 +243,7 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
 
 }  // namespace
 
+// Engine, sampler and what becomes of the text.
 void set_up_run(OptionSet& command, Action& action) {
   auto flags = std::make_shared<RunFlags>();
   flags->engine.add_to(command);

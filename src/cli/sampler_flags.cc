@@ -18,6 +18,7 @@ void add_list(OptionSet& command, const std::string& name, std::vector<std::stri
   command.add_option(name, values, help).repeatable();
 }
 
+// A view of the whole file.
 std::string_view text_of(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
@@ -58,6 +59,7 @@ void SamplerFlags::add_to(OptionSet& command) {
   add_constraint_flags(command);
 }
 
+// Defaults are those of SamplerOptions.
 void SamplerFlags::add_filter_flags(OptionSet& command) {
   command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off").show_default();
   command
@@ -136,6 +138,7 @@ void SamplerFlags::add_repetition_flags(OptionSet& command) {
            "Text that no repetition spans; repeatable, in place of line break, ':', '\"', '*'");
 }
 
+// A grammar and a schema exclude each other.
 void SamplerFlags::add_constraint_flags(OptionSet& command) {
   add_list(command, "--logit-bias", biases,
            "ID+BIAS or ID-BIAS is added to the token's logit, ID-inf forbids it; repeatable");
@@ -145,6 +148,7 @@ void SamplerFlags::add_constraint_flags(OptionSet& command) {
       .excludes(grammar);
 }
 
+// For commands with JSON output.
 void SamplerFlags::add_logprobs_to(OptionSet& command) {
   command
       .add_option("--logprobs", options.num_logprobs,
@@ -152,6 +156,7 @@ void SamplerFlags::add_logprobs_to(OptionSet& command) {
       .range(0, 1000);
 }
 
+// Nothing here needs the model.
 Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) const {
   SamplerOptions& sampler = generate.sampler;
   sampler = options;
@@ -172,6 +177,7 @@ Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) co
   return {};
 }
 
+// Ids and breakers of this vocabulary.
 Result<void> SamplerFlags::resolve_tokens(const Tokenizer& tokenizer,
                                           SamplerOptions& sampler) const {
   for (const LogitBias& bias : sampler.logit_bias) {

@@ -13,8 +13,10 @@ namespace quern::cli {
 
 // As given on the command line; apply_to() checks them. One thread only.
 struct SamplerFlags {
+  // Numbers go straight to their options.
   SamplerOptions options;
   std::optional<uint64_t> seed;
+  // Texts are parsed by apply_to().
   std::string order = sampler_order_text(default_sampler_order());
   std::vector<std::string> biases;
   std::vector<std::string> breakers = {"\n", ":", "\"", "*"};
@@ -35,6 +37,7 @@ struct SamplerFlags {
   Result<void> resolve_tokens(const Tokenizer& tokenizer, SamplerOptions& sampler) const;
 
  private:
+  // Groups of related options.
   void add_repetition_flags(OptionSet& command);
   void add_filter_flags(OptionSet& command);
   void add_temperature_flags(OptionSet& command);

@@ -16,6 +16,7 @@ struct SynthFlags {
   std::string output;
 };
 
+// The sum goes to stdout, notes on replaced types to stderr.
 Result<void> synth(SynthFlags& flags) {
   const auto dtype = find_dtype(flags.type);
   if (!dtype) return fail::invalid("'{}' is not a type of weights.", flags.type);
@@ -43,6 +44,7 @@ std::string shape_names() {
 
 }  // namespace
 
+// Shapes in the help are those of the library.
 void set_up_synth(OptionSet& command, Action& action) {
   auto flags = std::make_shared<SynthFlags>();
   command.add_option("--shape", flags->options.shape, "Shape of the model: " + shape_names())

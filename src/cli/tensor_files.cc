@@ -12,12 +12,14 @@
 namespace quern::cli {
 namespace {
 
+// All other names are .npy.
 bool is_safetensors(const std::string& path) {
   return path.ends_with(".safetensors");
 }
 
 }  // namespace
 
+// At the first '='.
 Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
                                                              std::string_view option) {
   const size_t equals = text.find('=');
@@ -27,6 +29,7 @@ Result<std::pair<std::string, std::string>> split_assignment(std::string_view te
   return std::pair(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
 }
 
+// Errors: those of the format, with the path.
 Result<Tensor> read_tensor_file(const std::string& path, const std::string& name) {
   if (is_safetensors(path)) {
     QUERN_ASSIGN_OR_RETURN(const auto file, SafetensorsFile::open(path));
@@ -36,6 +39,7 @@ Result<Tensor> read_tensor_file(const std::string& path, const std::string& name
   return std::move(array.tensor);
 }
 
+// The file holds one tensor.
 Result<void> write_tensor_file(const std::string& path, const std::string& name,
                                const Tensor& tensor) {
   if (!is_safetensors(path)) return write_npy(path, tensor);
@@ -43,6 +47,7 @@ Result<void> write_tensor_file(const std::string& path, const std::string& name,
   return write_safetensors(path, {&named, 1});
 }
 
+// Range and the first elements; NaN is left out of the range.
 Result<std::string> describe_tensor(const Tensor& tensor) {
   std::string text = fmt::format("{}{}", dtype_name(tensor.dtype()), tensor.shape().to_string());
   // Block formats have no elements to show.

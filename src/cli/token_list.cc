@@ -10,6 +10,7 @@
 
 namespace quern::cli {
 
+// Commas, blanks and brackets separate.
 Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
   std::vector<int32_t> ids;
   size_t at = 0;
@@ -52,6 +53,7 @@ void append_escaped(std::string_view bytes, std::string& out) {
 
 }  // namespace
 
+// A line for each token.
 std::string describe_tokens(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   std::string out;
   for (const int32_t id : ids) {

@@ -48,6 +48,7 @@ Result<std::string> read_text_file(const std::string& path) {
   return std::string{std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Needs the vocabulary only.
 Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
   QUERN_ASSIGN_OR_RETURN(const auto tokenizer, open_tokenizer(flags.model));
   std::string text = flags.text;
@@ -71,6 +72,7 @@ Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
   return {};
 }
 
+// Ids outside of the vocabulary are errors, not blanks.
 Result<void> detokenize(const DetokenizeFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto tokenizer, open_tokenizer(flags.model));
   QUERN_ASSIGN_OR_RETURN(const auto ids,
@@ -89,6 +91,7 @@ Result<void> detokenize(const DetokenizeFlags& flags) {
 
 }  // namespace
 
+// The text comes as an argument or from a file.
 void set_up_tokenize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<TokenizeFlags>();
   command.add_option("MODEL", flags->model, "GGUF file").required();
@@ -103,6 +106,7 @@ void set_up_tokenize(OptionSet& command, Action& action) {
   action = [flags, file] { return tokenize(*flags, file.is_given()); };
 }
 
+// Ids in the forms that tokenize prints.
 void set_up_detokenize(OptionSet& command, Action& action) {
   auto flags = std::make_shared<DetokenizeFlags>();
   command.add_option("MODEL", flags->model, "GGUF file").required();

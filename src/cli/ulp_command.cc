@@ -14,6 +14,7 @@ namespace {
 // What strict math promises in f32.
 constexpr double kBound = 2;
 
+// The options of the command.
 struct UlpFlags {
   std::vector<std::string> functions;
   std::string device = "cpu";
@@ -22,6 +23,7 @@ struct UlpFlags {
   int threads = 0;
 };
 
+// For the help text.
 std::string known_functions() {
   std::string names;
   for (const UlpFunction& function : ulp_functions()) {
@@ -30,6 +32,7 @@ std::string known_functions() {
   return names;
 }
 
+// All where none is named. Errors: an unknown one, with those known.
 Result<std::vector<const UlpFunction*>> chosen(const std::vector<std::string>& names) {
   std::vector<const UlpFunction*> functions;
   for (const std::string& name : names) {
@@ -63,6 +66,7 @@ Result<bool> measure(const UlpFunction& function, const Backend& backend, Device
   return worst->ulp <= kBound;
 }
 
+// Exit code 1 where an error is above the bound.
 Result<void> ulp(const UlpFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto functions, chosen(flags.functions));
   const BackendRegistry registry = register_backends();
@@ -81,6 +85,7 @@ Result<void> ulp(const UlpFlags& flags) {
 
 }  // namespace
 
+// A stride makes a quick look of what is exhaustive otherwise.
 void set_up_ulp(OptionSet& command, Action& action) {
   auto flags = std::make_shared<UlpFlags>();
   flags->functions = {"exp", "log", "tanh", "sigmoid", "erf", "sin", "cos"};

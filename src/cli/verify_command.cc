@@ -13,6 +13,7 @@
 namespace quern::cli {
 namespace {
 
+// The options of the command.
 struct VerifyFlags {
   EngineFlags engine;
   std::string against = "reference";
@@ -24,11 +25,13 @@ struct VerifyFlags {
   std::string save_folder;
 };
 
+// --tokens, else those of the prompt.
 Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, const ModelFiles& files) {
   if (!flags.tokens.empty()) return parse_token_list(flags.tokens);
   return files.tokenizer->encode(flags.prompt, {});
 }
 
+// Exit code 1 where the devices differ; the error names the node.
 Result<void> verify(const VerifyFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const ModelFiles files, flags.engine.open_files());
   QUERN_ASSIGN_OR_RETURN(const auto tokens, tokens_of(flags, files));
@@ -72,6 +75,7 @@ Result<void> verify(const VerifyFlags& flags) {
 
 }  // namespace
 
+// Both devices have options of their own.
 void set_up_verify(OptionSet& command, Action& action) {
   auto flags = std::make_shared<VerifyFlags>();
   flags->engine.add_to(command, false);

@@ -17,6 +17,7 @@ int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
   return static_cast<int64_t>(length);
 }
 
+// Only the first message can be one.
 bool has_system(const std::vector<ChatMessage>& messages) {
   return !messages.empty() && messages.front().role == "system";
 }
@@ -37,6 +38,7 @@ struct Span {
   int64_t count = 0;
 };
 
+// What must leave the cache so that the rest is a begin of `ids`: a gap in the middle, or the end.
 Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids) {
   const int64_t start = common_prefix(cached, ids);
   const auto size = static_cast<int64_t>(cached.size());
@@ -57,21 +59,25 @@ Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids)
 
 }  // namespace
 
+// The sequence is the session's own until it is destroyed.
 Result<ChatSession> ChatSession::open(Engine& engine, ChatRenderer renderer, int64_t reserve) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
   const int64_t room = std::max<int64_t>(1, engine.context_length() / 2);
   return ChatSession(engine, std::move(renderer), std::clamp<int64_t>(reserve, 0, room), sequence);
 }
 
+// Takes effect with the next answer; the cache is aligned then.
 void ChatSession::set_system(const std::string& text) {
   if (has_system(messages_)) messages_.erase(messages_.begin());
   if (!text.empty()) messages_.insert(messages_.begin(), {"system", text});
 }
 
+// The rows stay until the next answer, which may begin alike.
 void ChatSession::reset() {
   messages_.resize(has_system(messages_) ? 1 : 0);
 }
 
+// Through the template, with control tokens read as such.
 Result<std::vector<int32_t>> ChatSession::encode(std::span<const ChatMessage> messages) const {
   QUERN_ASSIGN_OR_RETURN(const std::string text, renderer_(messages, true));
   EncodeOptions options;
@@ -96,6 +102,7 @@ Result<std::vector<int32_t>> ChatSession::fit(std::vector<ChatMessage>& messages
   }
 }
 
+// Tokens of `ids` that the cache holds afterwards; the last one is always computed again.
 Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
   // The last token of the prompt is always run: its logits are wanted.
   const auto usable = ids.first(ids.size() - 1);
@@ -111,6 +118,7 @@ Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
   return kept;
 }
 
+// A message of the user and of the model join the conversation only when there is an answer.
 Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOptions& options,
                                       const TextSink& sink) {
   std::vector<ChatMessage> messages = messages_;

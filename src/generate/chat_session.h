@@ -18,6 +18,7 @@ using ChatRenderer = std::function<Result<std::string>(std::span<const ChatMessa
 
 // What answer() gives: the text and how the cache was used.
 struct ChatReply {
+  // The answer itself, with its times.
   Generation generation;
   int64_t num_reused = 0;         // tokens that were in the cache already
   int64_t num_dropped_turns = 0;  // oldest turns that no longer fit
@@ -34,6 +35,7 @@ class ChatSession {
 
   // Replaces the system message; an empty one removes it.
   void set_system(const std::string& text);
+  // All turns so far, the system message first.
   const std::vector<ChatMessage>& messages() const { return messages_; }
   // Replaces the conversation.
   void set_messages(std::vector<ChatMessage> messages) { messages_ = std::move(messages); }
@@ -47,6 +49,7 @@ class ChatSession {
                            const TextSink& sink);
 
  private:
+  // Made by open().
   ChatSession(Engine& engine, ChatRenderer renderer, int64_t reserve, int32_t sequence)
       : engine_(&engine), renderer_(std::move(renderer)), reserve_(reserve), sequence_(sequence) {}
   // The conversation as tokens, up to where the answer begins.
@@ -56,6 +59,7 @@ class ChatSession {
   // Makes the cache a prefix of `ids` and returns its length.
   Result<int64_t> align_cache(std::span<const int32_t> ids);
 
+  // Not owned; it outlives the session.
   Engine* engine_;
   ChatRenderer renderer_;
   int64_t reserve_;

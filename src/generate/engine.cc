@@ -61,6 +61,7 @@ Result<void> check_once_each(std::span<const Feed> feeds) {
 
 }  // namespace
 
+// Files first, then the device: errors of a model are the same on every device.
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
                                              const EngineOptions& options) {
   std::unique_ptr<Engine> engine(new Engine());
@@ -78,6 +79,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   return engine;
 }
 
+// Compiles, loads the weights, makes the cache, and lets the device prove itself.
 Result<void> Engine::load_model() {
   if (options_.context_length < 0) {
     return fail::invalid("The context length is {}; it must be 0 or more.",
@@ -97,6 +99,7 @@ Result<void> Engine::load_model() {
   return pass_parity_gate(weights);
 }
 
+// Only devices that pack weights can keep them; another one is not asked in silence.
 Result<void> Engine::keep_packed_weights() {
   if (options_.pack_cache.empty()) return {};
   auto* keeper = dynamic_cast<PackedWeightKeeper*>(device_.get());
@@ -107,6 +110,7 @@ Result<void> Engine::keep_packed_weights() {
   return {};
 }
 
+// The reference needs no proof, and tests may switch it off.
 Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
   const bool is_reference = device_->capabilities().correctness == CorrectnessClass::kReference;
   if (!options_.has_parity_gate || is_reference) return {};
@@ -122,15 +126,18 @@ Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
   return run_parity_gate(subject);
 }
 
+// Made when it is first asked for: only grammars need it.
 std::shared_ptr<const TokenTrie> Engine::token_trie() {
   if (token_trie_ == nullptr) token_trie_ = std::make_shared<const TokenTrie>(tokenizer());
   return token_trie_;
 }
 
+// Never lowers it.
 void Engine::allow_context(int64_t length) {
   context_length_ = std::max(context_length_, length);
 }
 
+// Before anything of a batch is changed.
 Result<void> Engine::check_feed(const Feed& feed) const {
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
   const auto count = static_cast<int64_t>(feed.tokens.size());
@@ -188,6 +195,7 @@ Result<void> Engine::restart_if_needed(const Feed& feed) {
   return {};
 }
 
+// Checks all feeds, then runs them: an error leaves no sequence changed.
 Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
   QUERN_TRY(check_once_each(feeds));
   for (const Feed& feed : feeds) {
@@ -197,12 +205,14 @@ Result<Tensor> Engine::forward(std::span<const Feed> feeds) {
   return forward_planned(feeds);
 }
 
+// Feeds whose factors were chosen by restart_if_needed().
 Result<Tensor> Engine::forward_planned(std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) QUERN_TRY(check_feed(feed));
   for (const Feed& feed : feeds) QUERN_TRY(restart_if_needed(feed));
   return run_batch(feeds);
 }
 
+// In one run over the rows, through the graph that the model brought.
 Result<void> Engine::rotate(int32_t sequence, int64_t start, int64_t end) {
   if (!model().rotation) {
     return fail::unimplemented(
@@ -247,12 +257,14 @@ Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   return has_survivors ? rotate(sequence, start, end) : Result<void>{};
 }
 
+// Knows of the rotary factors, which the store does not.
 Result<int32_t> Engine::clone_sequence(int32_t sequence) {
   QUERN_ASSIGN_OR_RETURN(const int32_t clone, kv_->clone_sequence(sequence));
   long_context_.clone(sequence, clone);
   return clone;
 }
 
+// Checks the rows against the tokens before a sequence is made.
 Result<int32_t> Engine::import_sequence(std::span<const int32_t> tokens,
                                         std::span<const std::byte> rows, bool has_long_factors) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence,

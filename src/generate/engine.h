@@ -18,6 +18,7 @@ namespace quern {
 // How a model is opened. A plain value.
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
+  // As their own headers say.
   DeviceOptions device_options = {};
   CompileOptions compile = {};
   ModelOptions model = {};
@@ -35,6 +36,7 @@ struct EngineOptions {
 
 // Tokens to append to one sequence in a run, and the rows of logits wanted of them.
 struct Feed {
+  // Which rows of logits are wanted.
   enum class Logits : uint8_t { kNone, kLast, kAll };
   int32_t sequence = 0;
   std::span<const int32_t> tokens;
@@ -53,6 +55,7 @@ class Engine {
 
   // Parts of the engine; references live as long as it.
   const GgufFile& file() const { return *files_.file; }
+  // Parts, for callers that look deeper.
   const ModelFiles& files() const { return files_; }
   const EngineOptions& options() const { return options_; }
   const Metadata& metadata() const { return files_.metadata(); }
@@ -60,9 +63,11 @@ class Engine {
   const Tokenizer& tokenizer() const { return *files_.tokenizer; }
   // Of the tokenizer, for TokenConstraint; made at the first call. It must not outlive the engine.
   std::shared_ptr<const TokenTrie> token_trie();
+  // Those of the options, opened.
   std::span<const std::shared_ptr<const Adapter>> adapters() const {
     return options_.model.adapters;
   }
+  // What the engine was opened with.
   Numerics numerics() const { return options_.compile.numerics; }
   Device& device() { return *device_; }
   const Device& device() const { return *device_; }
@@ -111,10 +116,12 @@ class Engine {
   // forward() without its checks.
   Result<Tensor> run_batch(std::span<const Feed> feeds);
 
+  // Steps of open().
   Result<void> load_model();
   Result<void> keep_packed_weights();
   Result<void> pass_parity_gate(const WeightSource& weights);
 
+  // In the order of making: later members look at earlier ones.
   ModelFiles files_;
   std::shared_ptr<const TokenTrie> token_trie_;
   std::unique_ptr<Device> device_;

@@ -14,6 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// By a clock that never goes back.
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -70,6 +71,7 @@ class Output {
 // Chooses tokens: the sampler, and the grammar where there is one.
 class Chooser {
  public:
+  // The prompt joins the history of penalties.
   Chooser(Engine& engine, const GenerateOptions& options, std::span<const int32_t> prompt)
       : sampler_(options.sampler), on_logits_(options.on_logits) {
     sampler_.accept(options.history);
@@ -77,6 +79,7 @@ class Chooser {
     if (options.grammar) constraint_.emplace(engine.token_trie(), *options.grammar);
   }
 
+  // Grammar, sampler, grammar: what is chosen is accepted by both.
   Result<int32_t> choose(const Tensor& logits, Generation& result) {
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
     const TokenMask* allowed = nullptr;
@@ -97,12 +100,14 @@ class Chooser {
 
  private:
   Sampler sampler_;
+  // The caller's; empty for none.
   const std::function<void(std::span<const float>)>& on_logits_;
   std::optional<TokenConstraint> constraint_;
 };
 
 }  // namespace
 
+// Words of JSON output; see generate.h.
 std::string_view stop_reason_name(StopReason reason) {
   switch (reason) {
     case StopReason::kEndToken:
@@ -121,6 +126,7 @@ std::string_view stop_reason_name(StopReason reason) {
   return "unknown";
 }
 
+// The prompt's logits choose the first token; each token is fed back for the next.
 Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const int32_t> prompt,
                             const GenerateOptions& options, const TextSink& sink) {
   if (prompt.empty()) return fail::invalid("The prompt has no token to start from.");

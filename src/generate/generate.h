@@ -20,9 +20,11 @@ struct GenerateOptions {
   int64_t max_tokens = -1;  // -1: until the model or the context ends
   SamplerOptions sampler;
   std::optional<Grammar> grammar;  // that the answer is held to
+  // Text at which the answer ends; it is not part of it.
   std::vector<std::string> stops;
   // Tokens that are in the sequence before the prompt; penalties and DRY count them too.
   std::vector<int32_t> history;
+  // Tokens of the prompt in one run: more need more memory.
   int64_t prefill_chunk = 512;
   // Shown each row of logits before a token is chosen from it.
   std::function<void(std::span<const float> logits)> on_logits = {};
@@ -45,7 +47,9 @@ struct Generation {
   std::string text;                     // without the stop string
   std::vector<int32_t> tokens;          // sampled, an end token included
   std::vector<LogprobReport> logprobs;  // one per token, where SamplerOptions ask for it
+  // The last thing that was checked.
   StopReason reason = StopReason::kMaxTokens;
+  // Of the prompt, with the first token's logits.
   double prefill_seconds = 0;
   double decode_seconds = 0;  // of all tokens after the first
 };

@@ -7,10 +7,12 @@
 
 namespace quern {
 
+// The caller knows that the sequence will reach this length.
 void LongContext::plan(int32_t sequence, int64_t length) {
   if (is_on()) sequences_[sequence].planned = length;
 }
 
+// Once in the life of a sequence: short rows do not fit long factors.
 Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
   Sequence& s = sequences_[sequence];
   const bool was_long = s.is_long;
@@ -32,24 +34,29 @@ Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
   return true;
 }
 
+// Tokens of the rows, in order.
 std::span<const int32_t> LongContext::history(int32_t sequence) const {
   return sequences_.at(sequence).tokens;
 }
 
+// False for sequences that are not known.
 bool LongContext::is_long(int32_t sequence) const {
   const auto it = sequences_.find(sequence);
   return it != sequences_.end() && it->second.is_long;
 }
 
+// For rows that came from elsewhere.
 void LongContext::adopt(int32_t sequence, std::span<const int32_t> tokens, bool is_long) {
   if (!is_on()) return;
   sequences_[sequence] = {{tokens.begin(), tokens.end()}, 0, is_long};
 }
 
+// The same history and factors.
 void LongContext::clone(int32_t sequence, int32_t clone) {
   if (is_on()) sequences_[clone] = sequences_[sequence];
 }
 
+// The tokens of dropped rows.
 void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
   const auto it = sequences_.find(sequence);
   if (it == sequences_.end()) return;
@@ -59,6 +66,7 @@ void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
   tokens.erase(tokens.begin() + first, tokens.begin() + std::min(start + count, size));
 }
 
+// Forgets what stood behind `cached` before.
 void LongContext::append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens) {
   Sequence& s = sequences_[sequence];
   s.tokens.resize(std::min(s.tokens.size(), static_cast<size_t>(cached)));

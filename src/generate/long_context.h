@@ -16,7 +16,9 @@ namespace quern {
 // threshold 0. One thread only.
 class LongContext {
  public:
+  // 0: the model has one set of factors, and nothing is kept.
   explicit LongContext(int64_t threshold = 0) : threshold_(threshold) {}
+  // Whether there is anything to keep.
   bool is_on() const { return threshold_ > 0; }
 
   // Announces that the sequence will grow to `length`, so that its first part has the right factors
@@ -26,6 +28,7 @@ class LongContext {
   // with history() in front of the tokens. Errors: kFailedPrecondition for rows in the cache whose
   // tokens are not known here.
   Result<bool> must_restart(int32_t sequence, int64_t cached);
+  // Empty for sequences that are not known.
   std::span<const int32_t> history(int32_t sequence) const;
   bool is_long(int32_t sequence) const;
   // A sequence whose rows came from elsewhere, with the tokens that they stand for.
@@ -38,11 +41,13 @@ class LongContext {
   void evict(int32_t sequence, int64_t start, int64_t count);
 
  private:
+  // Tokens, since a restart computes them anew.
   struct Sequence {
     std::vector<int32_t> tokens;
     int64_t planned = 0;
     bool is_long = false;
   };
+  // From this length on, rows take the long factors.
   int64_t threshold_;
   std::map<int32_t, Sequence> sequences_;
 };

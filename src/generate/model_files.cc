@@ -23,6 +23,7 @@ std::optional<Metadata> with_overrides(const Metadata& metadata,
   return copy;
 }
 
+// Each under a prefix of its own. Errors name the adapter's file.
 Result<std::vector<std::shared_ptr<const Adapter>>> open_adapters(
     std::span<const AdapterFile> files, const Metadata& metadata) {
   std::vector<std::shared_ptr<const Adapter>> adapters;
@@ -52,6 +53,7 @@ std::vector<std::string> all_paths(const std::string& path, const GgufFile& file
   return paths;
 }
 
+// Metadata, vocabulary, adapters, graph. Errors of each; the caller adds the path.
 Result<void> read_model(ModelFiles& files, std::span<const AdapterFile> adapters) {
   const Metadata& metadata = files.metadata();
   QUERN_TRY(check_model_metadata(metadata));

@@ -17,15 +17,19 @@ namespace quern {
 // A key of the model file with another value, e.g. a rope setting.
 struct MetadataOverride {
   std::string key;  // without the architecture: "rope.freq_base"
+  // Of the type that the key has.
   MetadataValue value;
 };
 
 // A GGUF file of a low-rank adapter, and how much of it is added.
 struct AdapterFile {
+  // And how much of it: 0 is none, negative numbers subtract.
   std::string path;
   double scale = 1;
 };
 
+// What open_model_files() read. It can be moved; the graph and the tokenizer hold no reference to
+// it.
 struct ModelFiles {
   std::shared_ptr<GgufFile> file;
   std::optional<Metadata> overridden;  // with overrides; else the file's
@@ -34,6 +38,7 @@ struct ModelFiles {
   ModelOptions options;            // with the adapters
   std::vector<std::string> paths;  // of everything that was opened
 
+  // As the model was built from.
   const Metadata& metadata() const { return overridden ? *overridden : file->metadata(); }
   // What the graph's weights name. The files must outlive it.
   AdaptedWeights weights() const { return {*file, options.adapters}; }

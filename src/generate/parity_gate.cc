@@ -14,8 +14,10 @@
 namespace quern {
 namespace {
 
+// A short name for the library's.
 namespace fs = std::filesystem;
 
+// A graph's input of token numbers.
 Result<Tensor> i32_vector(std::vector<int32_t> values) {
   return Tensor::from<int32_t>(DType::kI32, Shape{static_cast<int64_t>(values.size())}, values);
 }
@@ -42,6 +44,7 @@ Result<std::vector<float>> feed(const GateSubject& subject, Executable& executab
   return result.find("logits")->read_as<float>();
 }
 
+// A store with sequence 0.
 Result<std::unique_ptr<KvStore>> make_kv(const GateSubject& subject, Device& device) {
   QUERN_ASSIGN_OR_RETURN(auto kv, device.make_kv_store(*subject.model->graph.find_state("kv")));
   QUERN_ASSIGN_OR_RETURN([[maybe_unused]] const int32_t sequence, kv->create_sequence());
@@ -100,6 +103,7 @@ void make_room(const fs::path& folder) {
   for (size_t i = 0; i + kMaxKept <= kept.size(); ++i) fs::remove(kept[i].second, error);
 }
 
+// Nothing where there is no file, or one of another shape.
 std::optional<std::vector<float>> read_cached(const std::string& path, const GateSubject& subject) {
   if (path.empty()) return std::nullopt;
   const auto array = read_npy(path);
@@ -122,6 +126,7 @@ void write_cached(const std::string& path, const std::vector<float>& logits) {
   if (tensor) static_cast<void>(write_npy(path, *tensor).has_value());
 }
 
+// By the rule for the device's promises.
 Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
                    const std::vector<float>& expected) {
   return check_parity(compare_logits(logits, expected), subject.device->capabilities().correctness,
@@ -130,6 +135,7 @@ Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
 
 }  // namespace
 
+// Two tokens suffice: the second one attends, rotates and reads the cache.
 Result<void> run_parity_gate(const GateSubject& subject) {
   if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
   QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject));

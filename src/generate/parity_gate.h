@@ -11,13 +11,17 @@ namespace quern {
 
 // What the gate looks at. All outlive the call.
 struct GateSubject {
+  // Facts of the model.
   const LanguageModel* model = nullptr;
   const WeightSource* weights = nullptr;
   const Backend* reference = nullptr;  // the definition
+  // For errors.
   std::string_view device_name;
   Device* device = nullptr;          // the candidate ...
   Executable* executable = nullptr;  // ... and the model loaded on it
+  // As the candidate was compiled.
   Numerics numerics = Numerics::kStrict;
+  // Any token; the begin token by custom.
   int32_t first_token = 0;
   // Where the reference's logits are kept, so that only the first load of a model computes them;
   // empty: nowhere. What is kept can let a device pass, never refuse it: then the reference runs.

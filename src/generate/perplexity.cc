@@ -26,6 +26,7 @@ struct Sums {
   int64_t count = 0;
 };
 
+// Adds the surprise of each scored token to the sums.
 Result<void> score_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> chunk,
                             Sums& sums) {
   const auto context = static_cast<int64_t>(chunk.size());
@@ -62,6 +63,7 @@ Result<void> score_chunk(Engine& engine, std::span<const int32_t> chunk, Sums& s
 
 }  // namespace
 
+// Chunks do not share a cache: each begins with the begin token.
 Result<Perplexity> measure_perplexity(Engine& engine, std::span<const int32_t> tokens,
                                       int64_t context, const Progress& progress) {
   if (context < 4 || context > engine.context_length()) {

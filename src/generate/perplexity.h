@@ -12,6 +12,7 @@ namespace quern {
 struct Perplexity {
   double value = 0;        // exp of the mean negative log likelihood
   double uncertainty = 0;  // standard error of `value`
+  // Tokens whose surprise was summed, and chunks that they stood in.
   int64_t num_scored = 0;
   int64_t num_chunks = 0;
 };

@@ -6,6 +6,7 @@
 
 namespace quern {
 
+// The file is read even where nothing of it fits: its rows are dropped then.
 Result<CachedPrompt> open_prompt_cache(Engine& engine, const std::string& path,
                                        std::span<const int32_t> prompt) {
   CachedPrompt cached;

@@ -9,6 +9,7 @@
 
 namespace quern {
 
+// The sequence is the caller's.
 struct CachedPrompt {
   int32_t sequence = 0;
   int64_t num_reused = 0;  // tokens of the prompt that are in the sequence already

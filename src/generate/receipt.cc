@@ -18,17 +18,20 @@ namespace {
 // Steps whose logits are computed in one pass of a check: bounds the memory for them.
 constexpr size_t kCheckedRows = 32;
 
+// Of the whole file, mapped.
 Result<std::string> hash_file(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   return Sha256().update(mapped->bytes()).hex_digest();
 }
 
+// Of each operation that the graph uses.
 std::map<std::string, int> operation_versions(const Graph& graph) {
   std::map<std::string, int> versions;
   for (const Node& node : graph.nodes()) versions.emplace(node.op->id, node.op->version);
   return versions;
 }
 
+// Bits can only be compared where the operations mean the same.
 Result<void> check_operations(const Receipt& receipt) {
   for (const auto& [id, version] : receipt.operations) {
     const OpDef* op = builtin_ops().find(id);
@@ -41,6 +44,7 @@ Result<void> check_operations(const Receipt& receipt) {
   return {};
 }
 
+// By content, wherever the file is now.
 Result<void> check_file(const std::string& path, const ReceiptFile& file) {
   QUERN_ASSIGN_OR_RETURN(const std::string sha256, hash_file(path));
   if (sha256 == file.sha256) return {};
@@ -49,6 +53,7 @@ Result<void> check_file(const std::string& path, const ReceiptFile& file) {
       file.sha256);
 }
 
+// Parts of a split model and adapters; the first file was checked already.
 Result<void> check_other_files(const Receipt& receipt, const ModelFiles& files) {
   if (files.paths.size() != receipt.files.size()) {
     return fail::precondition("The run read {} files; the model here has {}.", receipt.files.size(),
@@ -60,6 +65,7 @@ Result<void> check_other_files(const Receipt& receipt, const ModelFiles& files) 
   return {};
 }
 
+// Graph and operations together fix what is computed.
 Result<void> check_graph(const Receipt& receipt, const Graph& graph) {
   if (semantic_hash(graph) == receipt.graph_hash &&
       operation_versions(graph) == receipt.operations) {
@@ -71,6 +77,7 @@ Result<void> check_graph(const Receipt& receipt, const Graph& graph) {
       semantic_hash(graph), receipt.graph_hash);
 }
 
+// As the run had them, but for the device.
 EngineOptions engine_options(const Receipt& receipt, const CheckOptions& options) {
   EngineOptions engine;
   engine.device = options.device;
@@ -91,9 +98,11 @@ EngineOptions engine_options(const Receipt& receipt, const CheckOptions& options
 // Runs the steps of a receipt on one engine.
 class Checker {
  public:
+  // Borrows all three.
   Checker(const Receipt& receipt, const CheckOptions& options, Engine& engine)
       : receipt_(receipt), options_(options), engine_(engine), sampler_(receipt.sampler) {}
 
+  // Rows of logits for all tokens, then one check for each.
   Result<void> run() {
     std::vector<int32_t> all = receipt_.prompt;
     if (!receipt_.tokens.empty())
@@ -120,6 +129,7 @@ class Checker {
   }
 
  private:
+  // Rows of one pass; the last pass may hold more than there are steps.
   Result<void> check_rows(const Tensor& rows, size_t first_step) {
     QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, rows.read_as<float>());
     const auto width = static_cast<size_t>(rows.shape().last());
@@ -130,6 +140,7 @@ class Checker {
     return {};
   }
 
+  // The hash first: with other logits the sampler says nothing.
   Result<void> check_step(size_t step, std::span<const float> logits) {
     if (hash_logits(logits) != receipt_.logits[step]) return logits_differ(step);
     QUERN_ASSIGN_OR_RETURN(const int32_t token, sampler_.sample(logits));
@@ -175,6 +186,7 @@ class Checker {
 
 }  // namespace
 
+// Little-endian on every host.
 std::string hash_logits(std::span<const float> logits) {
   Sha256 hash;
   if constexpr (std::endian::native == std::endian::little) {
@@ -189,6 +201,7 @@ std::string hash_logits(std::span<const float> logits) {
   return hash.hex_digest().substr(0, 32);
 }
 
+// Hashing reads the whole model.
 Result<Receipt> begin_receipt(const Engine& engine) {
   const EngineOptions& options = engine.options();
   if (options.compile.numerics != Numerics::kStrict) {
@@ -220,6 +233,7 @@ Result<Receipt> begin_receipt(const Engine& engine) {
   return receipt;
 }
 
+// In rising cost: versions, files, graph, run.
 Result<CheckReport> check_receipt(const Receipt& receipt, const CheckOptions& options) {
   QUERN_TRY(check_operations(receipt));
   QUERN_TRY(check_sampler_options(receipt.sampler));

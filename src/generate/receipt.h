@@ -21,20 +21,25 @@ struct ReceiptFile {
 
 // Everything that fixes the bits of a run, and the bits. A plain value.
 struct Receipt {
+  // Of the program that ran.
   std::string quern_version;
   std::vector<ReceiptFile> files;  // the model (all parts of a split one), then adapters
   size_t num_model_files = 1;      // of `files`
+  // As the model's metadata say.
   std::string architecture;
   uint64_t graph_hash = 0;                // semantic_hash() of the model's graph
   std::map<std::string, int> operations;  // version of each operation in the graph
+  // Resolved; kAuto is not in receipts.
   Activations activations = Activations::kAuto;
   DType key_type = DType::kF32;
   DType value_type = DType::kF32;
   std::vector<MetadataOverride> overrides;
+  // With its seed.
   SamplerOptions sampler;
   std::vector<int32_t> prompt;
   // For each sampled token: the token and a hash of the logits it was chosen from.
   std::vector<int32_t> tokens;
+  // As many as tokens.
   std::vector<std::string> logits;
   // Where the run was; the bits do not depend on it.
   std::string device;
@@ -51,12 +56,14 @@ Result<Receipt> begin_receipt(const Engine& engine);
 
 // JSON with a digest of each part. Errors: those of AtomicFile.
 Result<void> write_receipt(const std::string& path, const Receipt& receipt);
+// The text of the file.
 std::string receipt_to_json(const Receipt& receipt);
 // Errors: kInvalidArgument for malformed text and for a version of the format that is not known;
 // kDataLoss, naming the part, where a digest does not match: the receipt was changed.
 Result<Receipt> read_receipt(const std::string& path);
 Result<Receipt> parse_receipt(std::string_view text);
 
+// Where the check runs.
 struct CheckOptions {
   std::string model = {};  // another path for the model; empty: the receipt's
   std::string device = "cpu";
@@ -67,6 +74,7 @@ struct CheckOptions {
 
 // A run that gave the same bits as its receipt.
 struct CheckReport {
+  // What was compared.
   int64_t num_prompt_tokens = 0;
   int64_t num_steps = 0;
   std::string arch;

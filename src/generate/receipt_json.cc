@@ -15,11 +15,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Raised whenever a reader would understand a receipt differently.
 constexpr int kFormatVersion = 1;
+// Larger files are refused before they are parsed.
 constexpr size_t kMaxReceiptBytes = size_t{256} << 20;
+// Each has a digest.
 constexpr std::array kParts = {"made_by", "model",  "operations", "options",
                                "sampler", "prompt", "tokens",     "logits"};
 
+// Of the text as this library prints it: order and spaces count.
 std::string digest_of(const ordered_json& part) {
   return Sha256()
       .update(part.dump(-1, ' ', false, ordered_json::error_handler_t::replace))
@@ -28,6 +32,7 @@ std::string digest_of(const ordered_json& part) {
 
 // Writing --------------------------------------------------------------------------------------
 
+// Files and graph.
 ordered_json model_json(const Receipt& receipt) {
   auto files = ordered_json::array();
   for (const ReceiptFile& file : receipt.files) {
@@ -47,6 +52,7 @@ ordered_json override_json(const MetadataValue& value) {
   return value.number_at(0).value_or(0);
 }
 
+// What the model was built and run with.
 ordered_json options_json(const Receipt& receipt) {
   ordered_json overrides = ordered_json::object();
   for (const MetadataOverride& item : receipt.overrides) {
@@ -66,6 +72,7 @@ ordered_json biases_json(const std::vector<LogitBias>& biases) {
   return list;
 }
 
+// Each option by the name of its flag.
 ordered_json sampler_json(const SamplerOptions& o) {
   return {{"temperature", o.temperature},
           {"top_k", o.top_k},
@@ -100,8 +107,10 @@ ordered_json sampler_json(const SamplerOptions& o) {
 // Typed members of one object; the first error is kept.
 class Reader {
  public:
+  // Borrows the object; `what` begins the sentences of errors.
   Reader(const ordered_json& object, std::string what) : object_(object), what_(std::move(what)) {}
 
+  // Notes an error where it is missing.
   const ordered_json* member(const char* name) {
     if (object_.is_object()) {
       if (const auto it = object_.find(name); it != object_.end()) return &*it;
@@ -109,6 +118,7 @@ class Reader {
     refuse(name, "is missing");
     return nullptr;
   }
+  // Each read() leaves the target alone where the member does not fit.
   void read(const char* name, double& value) {
     if (const auto* json = member(name)) {
       json->is_number() ? void(value = json->get<double>()) : refuse(name, "is not a number");
@@ -143,17 +153,20 @@ class Reader {
       values.push_back(item.template get<T>());
     }
   }
+  // The first one is kept.
   void refuse(const char* name, std::string_view why) {
     if (!error_)
       error_ = Error{ErrorCode::kInvalidArgument,
                      fmt::format("The receipt's {} '{}' {}.", what_, name, why)};
   }
+  // The first error, after all members were looked at.
   Result<void> finish() const {
     if (error_) return tl::unexpected(*error_);
     return {};
   }
 
  private:
+  // Within the range of T.
   template <class T>
   static bool fits(const ordered_json& json) {
     if (json.is_number_unsigned()) return std::in_range<T>(json.get<uint64_t>());
@@ -165,6 +178,7 @@ class Reader {
   std::optional<Error> error_;
 };
 
+// Errors name the member.
 Result<void> read_model(const ordered_json& json, Receipt& receipt) {
   Reader reader(json, "model");
   std::string graph;
@@ -212,6 +226,7 @@ Result<void> read_overrides(const ordered_json& json, Receipt& receipt) {
   return {};
 }
 
+// Words are looked up, numbers checked.
 Result<void> read_options(const ordered_json& json, Receipt& receipt) {
   Reader reader(json, "options");
   std::string numerics, activations, key_type, value_type;
@@ -233,6 +248,7 @@ Result<void> read_options(const ordered_json& json, Receipt& receipt) {
   return read_overrides(*overrides, receipt);
 }
 
+// The options must pass check_sampler_options().
 Result<void> read_sampler(const ordered_json& json, SamplerOptions& o) {
   Reader reader(json, "sampler");
   std::vector<std::string> biases;
@@ -271,6 +287,7 @@ Result<void> read_sampler(const ordered_json& json, SamplerOptions& o) {
   return check_sampler_options(o);
 }
 
+// Lists that belong together must agree in length.
 Result<void> read_steps(const ordered_json& json, Receipt& receipt) {
   Reader reader(json, "part");
   reader.read("prompt", receipt.prompt);
@@ -282,6 +299,7 @@ Result<void> read_steps(const ordered_json& json, Receipt& receipt) {
   return reader.finish();
 }
 
+// Where the run was.
 Result<void> read_made_by(const ordered_json& json, Receipt& receipt) {
   Reader reader(json, "made_by");
   reader.read("quern", receipt.quern_version);
@@ -291,6 +309,7 @@ Result<void> read_made_by(const ordered_json& json, Receipt& receipt) {
   return reader.finish();
 }
 
+// Any operations: check_receipt() compares them.
 Result<void> read_operations(const ordered_json& json, Receipt& receipt) {
   if (!json.is_object()) return fail::invalid("The receipt's operations are not an object.");
   Reader reader(json, "operation");
@@ -317,6 +336,7 @@ Result<void> check_digests(const ordered_json& json) {
 
 }  // namespace
 
+// Two receipts with the same content are the same text.
 std::string receipt_to_json(const Receipt& receipt) {
   ordered_json json = {{"quern_receipt", kFormatVersion},
                        {"made_by",
@@ -337,6 +357,7 @@ std::string receipt_to_json(const Receipt& receipt) {
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
+// Version, digests, then content.
 Result<Receipt> parse_receipt(std::string_view text) {
   const ordered_json json = ordered_json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("quern_receipt")) {
@@ -361,12 +382,14 @@ Result<Receipt> parse_receipt(std::string_view text) {
   return receipt;
 }
 
+// Replaces an older file only when it is whole.
 Result<void> write_receipt(const std::string& path, const Receipt& receipt) {
   QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
   QUERN_TRY(file.write(receipt_to_json(receipt)));
   return file.commit();
 }
 
+// Errors name the path.
 Result<Receipt> read_receipt(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   const auto bytes = mapped->bytes();

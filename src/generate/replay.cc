@@ -16,6 +16,7 @@
 namespace quern {
 namespace {
 
+// A short name for the library's.
 namespace fs = std::filesystem;
 
 // The node, and before it the nodes that wrote what it reads of a state: the same state and layer.
@@ -38,12 +39,14 @@ std::vector<NodeId> nodes_to_replay(const Graph& graph, NodeId culprit) {
   return nodes;
 }
 
+// Replaces an older file.
 Result<void> write_text(const std::string& path, std::string_view text) {
   QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
   QUERN_TRY(file.write(text));
   return file.commit(Durability::kProcess);
 }
 
+// Those of the names that have a value.
 Result<void> write_values(const std::string& path,
                           const std::map<std::string, Tensor, std::less<>>& values,
                           const std::vector<std::string>& names) {
@@ -78,6 +81,7 @@ Result<bool> write_weights(const std::string& path, const Graph& graph,
   return true;
 }
 
+// In the order of the graph.
 std::vector<std::string> output_names(const Graph& graph) {
   std::vector<std::string> names;
   for (const GraphOutput& output : graph.outputs()) names.push_back(output.name);
@@ -86,6 +90,7 @@ std::vector<std::string> output_names(const Graph& graph) {
 
 }  // namespace
 
+// For people; see replay.h.
 std::string describe_divergence(const Graph& graph, const GraphComparison& comparison,
                                 std::string_view device, std::string_view against) {
   const Divergence& first = *comparison.first;
@@ -112,6 +117,7 @@ std::string describe_divergence(const Graph& graph, const GraphComparison& compa
   return text;
 }
 
+// A folder that a bug report can carry.
 Result<void> save_replay(const std::string& folder, const Graph& graph,
                          const GraphComparison& comparison, const WeightSource* weights,
                          std::string_view device, std::string_view description) {

@@ -50,6 +50,7 @@ Candidate draw(std::span<const Candidate> list, float u) {
 
 }  // namespace
 
+// Stages that are off are not made.
 Sampler::Sampler(const SamplerOptions& options) : options_(options) {
   const bool has_mirostat = options_.mirostat.version == 2;
   for (const SamplerStageKind kind : options_.order) {
@@ -59,6 +60,7 @@ Sampler::Sampler(const SamplerOptions& options) : options_(options) {
   if (has_mirostat) stages_.push_back(std::make_unique<MirostatStage>(options_.mirostat));
 }
 
+// Their range is checked against the logits when one is sampled.
 void Sampler::accept(std::span<const int32_t> tokens) {
   history_.insert(history_.end(), tokens.begin(), tokens.end());
   for (const int32_t token : tokens) {
@@ -67,6 +69,7 @@ void Sampler::accept(std::span<const int32_t> tokens) {
   }
 }
 
+// Stages in order, then the draw, then the chosen one back to the stages.
 Candidate Sampler::choose(const StageContext& context) {
   const bool is_greedy = options_.temperature == 0;
   for (const auto& stage : stages_) {
@@ -79,6 +82,7 @@ Candidate Sampler::choose(const StageContext& context) {
   return chosen;
 }
 
+// Checks come before the history changes.
 Result<int32_t> Sampler::sample(std::span<const float> logits, const TokenMask* allowed) {
   QUERN_TRY(check_logits(logits));
   if (lowest_seen_ < 0 || static_cast<size_t>(highest_seen_) >= logits.size()) {

@@ -42,13 +42,18 @@ class Sampler {
   // Runs the stages over candidates_ and draws one.
   Candidate choose(const StageContext& context);
 
+  // As given, and what was made of them.
   SamplerOptions options_;
   std::vector<std::unique_ptr<SamplerStage>> stages_;
   std::vector<int32_t> history_;
   int32_t lowest_seen_ = 0;  // of the history
+  // Of all tokens accepted.
   int32_t highest_seen_ = 0;
+  // The counter of the random numbers.
   uint64_t num_sampled_ = 0;
+  // Kept, so that sampling allocates nothing.
   Candidates candidates_;
+  // Of the last sample.
   std::optional<LogprobReport> logprobs_;
 };
 

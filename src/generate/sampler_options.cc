@@ -107,6 +107,7 @@ Result<void> check_order(const std::vector<SamplerStageKind>& order) {
 
 }  // namespace
 
+// Errors name the option, its value and its range.
 Result<void> check_sampler_options(const SamplerOptions& options) {
   QUERN_TRY(check_filters(options));
   QUERN_TRY(check_repetition(options));
@@ -127,6 +128,7 @@ Result<void> check_sampler_options(const SamplerOptions& options) {
   return check_order(options.order);
 }
 
+// "unknown" for a value outside of the enumeration.
 std::string_view sampler_stage_name(SamplerStageKind kind) {
   for (const auto& [stage, name] : kStageNames) {
     if (stage == kind) return name;
@@ -134,6 +136,7 @@ std::string_view sampler_stage_name(SamplerStageKind kind) {
   return "unknown";
 }
 
+// The empty text is no stages at all.
 Result<std::vector<SamplerStageKind>> parse_sampler_order(std::string_view text) {
   std::vector<SamplerStageKind> order;
   while (!text.empty()) {
@@ -153,6 +156,7 @@ Result<std::vector<SamplerStageKind>> parse_sampler_order(std::string_view text)
   return order;
 }
 
+// Reads back.
 std::string sampler_order_text(const std::vector<SamplerStageKind>& order) {
   std::string text;
   for (const SamplerStageKind kind : order) {
@@ -162,6 +166,7 @@ std::string sampler_order_text(const std::vector<SamplerStageKind>& order) {
   return text;
 }
 
+// The sign belongs to the form, not to the number.
 Result<LogitBias> parse_logit_bias(std::string_view text) {
   const auto bad = [&] {
     return fail::invalid(
@@ -179,6 +184,7 @@ Result<LogitBias> parse_logit_bias(std::string_view text) {
   return bias;
 }
 
+// Bytes of a text may stand anywhere inside of a token.
 std::vector<int32_t> dry_breaker_tokens(const Tokenizer& tokenizer,
                                         const std::vector<std::string>& texts) {
   std::vector<int32_t> tokens;

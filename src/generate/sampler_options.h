@@ -33,18 +33,22 @@ struct PenaltyOptions {
   int64_t window = 64;     // last tokens that count, the prompt included; -1: all; 0: off
 };
 
+// See samplers/dry.h.
 struct DryOptions {
   double multiplier = 0.0;  // 0: off
+  // The penalty grows by this factor for each repeated token.
   double base = 1.75;
   int64_t allowed_length = 2;  // repeated tokens that cost nothing
   int64_t range = -1;          // last tokens that are searched; -1: all; 0: off
 };
 
+// See samplers/xtc.h.
 struct XtcOptions {
   double probability = 0.0;  // share of tokens where it acts; 0: off
   double threshold = 0.1;    // over 0.5: never more than one token reaches it, so off
 };
 
+// See samplers/mirostat.h.
 struct MirostatOptions {
   int version = 0;   // 0: off; 2
   double tau = 5.0;  // surprise aimed at, in bits
@@ -54,9 +58,11 @@ struct MirostatOptions {
 // A temperature between temperature - range and temperature + range, by the entropy.
 struct DynamicTemperatureOptions {
   double range = 0.0;  // 0: off
+  // Of the entropy's share.
   double exponent = 1.0;
 };
 
+// Added to one token's logit, before all stages.
 struct LogitBias {
   int32_t token = 0;
   float bias = 0.0F;  // -infinity forbids the token
@@ -74,9 +80,11 @@ struct SamplerOptions {
   int64_t top_k = 40;        // 0: off
   double top_p = 0.95;       // 1: off
   double min_p = 0.05;       // 0: off
+  // The same seed gives the same tokens.
   uint64_t seed = 0;
   double typical_p = 1.0;    // 1: off
   double top_n_sigma = 0.0;  // 0: off
+  // Stages with several options.
   PenaltyOptions penalties = {};
   DryOptions dry = {};
   std::vector<int32_t> dry_breakers = {};  // tokens that no repetition spans; dry_breaker_tokens()

@@ -19,6 +19,7 @@ static_assert(std::endian::native == std::endian::little, "rows are stored in ho
 
 // The first bytes of every file, and the only layout that this build reads.
 constexpr char kMagic[8] = {'Q', 'U', 'E', 'R', 'N', 'K', 'V', '\0'};
+// Raised with each change of the layout.
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kHasLongFactors = 1;  // a flag
 
@@ -32,9 +33,11 @@ void put(std::vector<std::byte>& out, const T& value) {
 // Reads the parts of a file in order, never past its end.
 class Cursor {
  public:
+  // Borrows the bytes.
   Cursor(std::span<const std::byte> bytes, std::string path)
       : bytes_(bytes), path_(std::move(path)) {}
 
+  // A number of the file's order, which is the host's.
   template <class T>
   Result<T> get() {
     QUERN_ASSIGN_OR_RETURN(const auto part, take(sizeof(T)));
@@ -42,6 +45,7 @@ class Cursor {
     std::memcpy(&value, part.data(), sizeof(T));
     return value;
   }
+  // Errors name the offset.
   Result<std::span<const std::byte>> take(uint64_t size) {
     if (size > bytes_.size() - at_) {
       return fail::data_loss("File '{}' ends inside a part of {} bytes at offset {}.", path_, size,
@@ -58,6 +62,7 @@ class Cursor {
   size_t at_ = 0;
 };
 
+// For accidents, not for malice.
 uint64_t hash_of(std::span<const std::byte> bytes) {
   return Hasher().bytes(bytes.data(), bytes.size()).digest();
 }
@@ -77,6 +82,7 @@ Result<void> check_file(std::span<const std::byte> bytes, const std::string& pat
 
 }  // namespace
 
+// Everything that changes a bit of the rows.
 uint64_t model_fingerprint(const Engine& engine) {
   Hasher hasher;
   hasher.number(semantic_hash(engine.model().graph));
@@ -110,6 +116,7 @@ Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int
   return file.commit();
 }
 
+// Checks each field before the next is read.
 Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
   QUERN_TRY(check_file(file->bytes(), path));

@@ -22,6 +22,7 @@ Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int
 
 // What load_sequence() made: the engine owns the sequence, the caller keeps its id.
 struct LoadedSequence {
+  // Of the engine's store.
   int32_t sequence = 0;
   std::vector<int32_t> tokens;
 };

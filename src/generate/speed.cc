@@ -10,8 +10,10 @@
 namespace quern {
 namespace {
 
+// Tokens in one run, as generation has it.
 constexpr int64_t kPrefillChunk = 512;
 
+// Of the wall: threads work beside each other.
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -25,9 +27,11 @@ std::vector<int32_t> made_up_tokens(int64_t count, int64_t vocab_size) {
   return tokens;
 }
 
+// By the name of GGUF files.
 bool is_embedding(const GgufTensor& tensor) {
   return tensor.name == "token_embd.weight";
 }
+// Whether the embedding is the head too.
 bool is_tied(const Engine& engine) {
   return engine.file().find("output.weight") == nullptr;
 }
@@ -35,13 +39,16 @@ bool is_tied(const Engine& engine) {
 // Sequences that are removed at the end.
 class Sequences {
  public:
+  // Borrows the store.
   explicit Sequences(KvStore& kv) : kv_(kv) {}
+  // Removal cannot fail for ids that were given out.
   ~Sequences() {
     for (const int32_t id : ids_) (void)kv_.remove_sequence(id).has_value();
   }
   Sequences(const Sequences&) = delete;
   Sequences& operator=(const Sequences&) = delete;
 
+  // Clones share the pages of the depth.
   Result<void> add_clones(int32_t base, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
       QUERN_ASSIGN_OR_RETURN(const int32_t id, kv_.clone_sequence(base));
@@ -49,6 +56,7 @@ class Sequences {
     }
     return {};
   }
+  // Valid until the next clone.
   std::span<const int32_t> ids() const { return ids_; }
 
  private:
@@ -58,10 +66,12 @@ class Sequences {
 
 }  // namespace
 
+// The base outlives single measurements.
 SpeedMeter::~SpeedMeter() {
   if (base_ >= 0) (void)engine_.kv().remove_sequence(base_).has_value();
 }
 
+// Filled anew only where the depth changes.
 Result<int32_t> SpeedMeter::base_of_depth(int64_t depth) {
   if (base_depth_ == depth) return base_;
   if (base_ < 0) {
@@ -84,6 +94,7 @@ Result<double> SpeedMeter::time_prefill(const SpeedCase& c, int32_t sequence) {
   return seconds_since(start);
 }
 
+// Every sequence gets tokens of its own, as in service.
 Result<double> SpeedMeter::time_decode(const SpeedCase& c, std::span<const int32_t> sequences) {
   const auto tokens = made_up_tokens(c.tokens + c.batch, engine_.model().vocab_size);
   std::vector<Feed> feeds(sequences.size());
@@ -98,6 +109,7 @@ Result<double> SpeedMeter::time_decode(const SpeedCase& c, std::span<const int32
   return seconds_since(start);
 }
 
+// Fills the depth outside of the measured time.
 Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
   if (c.tokens < 1 || c.batch < 1 || c.depth < 0) {
     return fail::invalid("A measurement of {} tokens, {} sequences and depth {} is not possible.",
@@ -128,6 +140,7 @@ double weight_bytes_per_token(const Engine& engine) {
   return bytes;
 }
 
+// Two operations each.
 double products_per_token(const Engine& engine) {
   double products = 0;
   for (const GgufTensor& tensor : engine.file().tensors()) {
@@ -138,6 +151,7 @@ double products_per_token(const Engine& engine) {
   return products;
 }
 
+// Of an even number, the upper one of the two.
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::ranges::sort(values);

@@ -10,16 +10,19 @@ namespace quern {
 
 // What one measurement does.
 struct SpeedCase {
+  // What is timed.
   enum class Kind : uint8_t {
     kPrefill,  // `tokens` tokens of one sequence, in runs of at most 512
     kDecode,   // `tokens` runs, each of one token of every sequence
   };
+  // By default a decoded token at a time.
   Kind kind = Kind::kDecode;
   int64_t tokens = 64;
   int64_t depth = 0;  // tokens of each sequence before it
   int64_t batch = 1;  // sequences; 1 for prefill
 };
 
+// Of one run.
 struct SpeedSample {
   double tokens_per_second = 0;  // of all sequences together
   // Bytes a second that all threads together read from memory just before; 0: not asked for.
@@ -30,7 +33,9 @@ struct SpeedSample {
 // One thread only; the engine must outlive it.
 class SpeedMeter {
  public:
+  // Borrows the engine.
   explicit SpeedMeter(Engine& engine) : engine_(engine) {}
+  // Removes what it made.
   ~SpeedMeter();
   SpeedMeter(const SpeedMeter&) = delete;
   SpeedMeter& operator=(const SpeedMeter&) = delete;
@@ -45,6 +50,7 @@ class SpeedMeter {
 
   Engine& engine_;
   int32_t base_ = -1;  // a sequence of base_depth_ tokens
+  // Tokens that base_ holds; -1: none yet.
   int64_t base_depth_ = -1;
 };
 

@@ -24,6 +24,7 @@ struct VerifyOptions {
 // Of a node's largest value: what an Approx device, or numerics other than strict, may be off by.
 inline constexpr double kApproxTolerance = 1e-3;
 
+// What the comparison found, and how it was made.
 struct VerifyReport {
   GraphComparison comparison;
   double tolerance = 0;                // that was applied

@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// Weights in the order of the source.
 void hash_weights(const WeightSource& weights, Hasher& hasher, size_t stride) {
   const FileMappings mappings = FileMappings::read();
   for (const WeightInfo& info : weights.list()) {

@@ -3,6 +3,7 @@
 
 namespace quern {
 
+// The words of --activations.
 std::string_view activations_name(Activations activations) {
   switch (activations) {
     case Activations::kAuto:
@@ -17,6 +18,7 @@ std::string_view activations_name(Activations activations) {
   return "unknown";
 }
 
+// Nothing for other words.
 std::optional<Activations> find_activations(std::string_view name) {
   for (const Activations a :
        {Activations::kAuto, Activations::kF32, Activations::kInt8, Activations::kInt16}) {
@@ -25,12 +27,14 @@ std::optional<Activations> find_activations(std::string_view name) {
   return std::nullopt;
 }
 
+// Of the list: a tied tensor stands there once.
 int64_t count_parameters(const WeightSource& weights) {
   int64_t total = 0;
   for (const WeightInfo& info : weights.list()) total += info.shape.num_elements();
   return total;
 }
 
+// The same on every device: it changes the bits.
 Activations resolve_activations(Activations wanted, const WeightSource& weights) {
   bool has_blocks = false;
   // Without blocks there is nothing that integers would speed up.

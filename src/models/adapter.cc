@@ -28,6 +28,7 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
   return std::shared_ptr<const Adapter>(std::move(adapter));
 }
 
+// Prefixes do not begin each other.
 const Adapter* AdaptedWeights::owner(std::string_view name) const {
   for (const auto& adapter : adapters_) {
     if (name.starts_with(adapter->prefix)) return adapter.get();
@@ -35,6 +36,7 @@ const Adapter* AdaptedWeights::owner(std::string_view name) const {
   return nullptr;
 }
 
+// The base first.
 std::vector<WeightInfo> AdaptedWeights::list() const {
   std::vector<WeightInfo> all = base_.list();
   for (const auto& adapter : adapters_) {
@@ -46,6 +48,7 @@ std::vector<WeightInfo> AdaptedWeights::list() const {
   return all;
 }
 
+// With the prefix, as the graph names it.
 Result<WeightInfo> AdaptedWeights::info(std::string_view name) const {
   const Adapter* adapter = owner(name);
   if (adapter == nullptr) return base_.info(name);
@@ -55,6 +58,7 @@ Result<WeightInfo> AdaptedWeights::info(std::string_view name) const {
   return info;
 }
 
+// Without the prefix, as the adapter's file names it.
 Result<Tensor> AdaptedWeights::weight(std::string_view name) const {
   const Adapter* adapter = owner(name);
   if (adapter == nullptr) return base_.weight(name);

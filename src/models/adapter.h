@@ -16,8 +16,10 @@ namespace quern {
 // B = "<weight>.lora_b" [out, rank].
 struct Adapter {
   std::string prefix;  // of the adapter's weights in the model's graph: "lora.0/"
+  // Of the file.
   std::shared_ptr<const WeightSource> weights;
   double alpha = 0;  // factor = scale * alpha / rank; alpha 0: factor = scale
+  // As given on the command line.
   double scale = 1;
 
   // What B (A x) is multiplied by.
@@ -39,6 +41,7 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
 // outlive it. Thread-safe as its sources are.
 class AdaptedWeights final : public WeightSource {
  public:
+  // Prefixes must differ.
   AdaptedWeights(const WeightSource& base, std::vector<std::shared_ptr<const Adapter>> adapters)
       : base_(base), adapters_(std::move(adapters)) {}
   std::vector<WeightInfo> list() const override;

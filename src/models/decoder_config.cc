@@ -9,6 +9,7 @@ namespace {
 // Reads keys of one architecture with their limits.
 class KeyReader {
  public:
+  // Reads sizes with their limits; errors name the key.
   KeyReader(const Metadata& metadata, std::string prefix)
       : metadata_(metadata), prefix_(std::move(prefix)) {}
 
@@ -78,6 +79,7 @@ Result<std::vector<bool>> slides_of(const Metadata& metadata, const DecoderConfi
 
 }  // namespace
 
+// Sizes that all families share.
 Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const WeightSource& weights,
                                           NormKind norm) {
   DecoderConfig c;
@@ -96,6 +98,7 @@ Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const Weight
   return c;
 }
 
+// A list of the file, a period of the file, or the family's usual period.
 Result<WindowPattern> read_window_pattern(const Metadata& metadata, const DecoderConfig& config,
                                           int64_t usual_period) {
   WindowPattern pattern;

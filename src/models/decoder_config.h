@@ -14,6 +14,7 @@ namespace quern {
 // Families derive their config from it and add what is their own. A plain value.
 struct DecoderConfig {
   std::string arch;  // prefix of the keys
+  // Sizes of the transformer, in elements.
   int64_t num_layers = 0;
   int64_t hidden = 0;
   int64_t num_heads = 0;
@@ -23,6 +24,7 @@ struct DecoderConfig {
   int64_t ffn = 0;        // width of the feed-forward layer
   int64_t vocab = 0;      // rows of the embedding table
   int64_t context = 0;    // tokens the model was trained for
+  // Under the root of the norms.
   double norm_eps = 0;
   double attention_scale = 0;  // 0: 1 / sqrt(key_dim)
 };
@@ -41,9 +43,11 @@ Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const Weight
 // Keys visible to a layer's queries: query - key < window; 0 where every earlier key is. A plain
 // value.
 struct WindowPattern {
+  // Keys that a query of a sliding layer sees.
   int64_t window = 0;
   // Whether the window holds for the layer.
   std::vector<bool> slides;  // per layer
+  // 0 for layers that see everything.
   int64_t of_layer(int64_t layer) const { return slides[static_cast<size_t>(layer)] ? window : 0; }
 };
 

@@ -18,6 +18,7 @@ struct GptOssConfig : DecoderConfig {
   MixtureConfig mixture;
 };
 
+// Errors: a model without experts, besides those of the keys.
 Result<GptOssConfig> read_config(const Metadata& m, const WeightSource& weights) {
   GptOssConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),

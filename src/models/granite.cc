@@ -17,6 +17,7 @@ struct GraniteConfig : DecoderConfig {
   double logit_scale = 1;  // logits are divided by it
 };
 
+// Multipliers of embedding, residual and logits on top of the common keys.
 Result<GraniteConfig> read_config(const Metadata& m, const WeightSource& weights) {
   GraniteConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),

@@ -18,6 +18,7 @@ struct LlamaConfig : DecoderConfig {
   MixtureConfig mixture;  // Mixtral
 };
 
+// Windows and experts are optional: Mistral and Mixtral come under the same name.
 Result<LlamaConfig> read_config(const Metadata& m, const WeightSource& weights) {
   LlamaConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),

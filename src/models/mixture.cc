@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// 0 experts: a dense model.
 Result<MixtureConfig> read_mixture_config(const Metadata& m, const DecoderConfig& c) {
   MixtureConfig x;
   QUERN_ASSIGN_OR_RETURN(x.num_experts, m.integer_or(c.arch + ".expert_count", 0));

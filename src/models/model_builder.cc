@@ -24,6 +24,7 @@ constexpr std::array<std::string_view, 5> kHarmlessKeys = {
 
 }  // namespace
 
+// The options' adapters join the weights.
 ModelBuilder::ModelBuilder(const Metadata& metadata, const WeightSource& weights,
                            const ModelOptions& options)
     : metadata_(metadata),
@@ -45,6 +46,7 @@ ModelInputs ModelBuilder::inputs() {
   return inputs;
 }
 
+// Kept for build_rotation(), which declares it again.
 void ModelBuilder::kv_cache(const DecoderConfig& config) {
   cache_ = {"kv",
             "kv",
@@ -58,6 +60,7 @@ void ModelBuilder::kv_cache(const DecoderConfig& config) {
   graph_.state(cache_);
 }
 
+// Looks at names only.
 bool ModelBuilder::has_weight(std::string_view name) const {
   return weights_.info(name).has_value();
 }
@@ -80,6 +83,7 @@ ValueId ModelBuilder::weight(const std::string& name, const Shape& shape) {
   return graph_.weight(name, static_type(*info));
 }
 
+// Absent biases and the like.
 ValueId ModelBuilder::optional_weight(const std::string& name, const Shape& shape) {
   return has_weight(name) ? weight(name, shape) : kNoValue;
 }
@@ -97,6 +101,7 @@ ModelBuilder::Activation ModelBuilder::activation_for(ValueId x, DType weight_ty
   return {q, graph_.last_outputs()[1]};
 }
 
+// Adapters see the same activations in floats.
 ValueId ModelBuilder::linear(ValueId x, const std::string& name, int64_t in, int64_t out) {
   const ValueId w = weight(name + ".weight", Shape{out, in});
   const ValueId bias = optional_weight(name + ".bias", Shape{out});
@@ -128,6 +133,7 @@ ValueId ModelBuilder::adapt(ValueId y, ValueId x, const std::string& name, int64
   return y;
 }
 
+// One operation reads only the experts that were chosen.
 ValueId ModelBuilder::expert_linear(ValueId x, ValueId experts, const std::string& name,
                                     int64_t num_experts, int64_t in, int64_t out) {
   const ValueId w = weight(name + ".weight", Shape{num_experts, out, in});
@@ -137,11 +143,13 @@ ValueId ModelBuilder::expert_linear(ValueId x, ValueId experts, const std::strin
   return graph_.add("experts.linear", {a.x, w, experts, bias, a.scale}, {}, name);
 }
 
+// The norm has no bias.
 ValueId ModelBuilder::rms_norm(ValueId x, const std::string& name, int64_t size, double eps) {
   return graph_.add("math.rmsnorm", {x, weight(name + ".weight", Shape{size})}, {{"eps", eps}},
                     name);
 }
 
+// `factors` divide the frequencies, for models with scaled positions.
 ValueId ModelBuilder::rope_with(ValueId x, ValueId factors, const ModelInputs& inputs,
                                 const RopeConfig& config, std::string_view name) {
   return graph_.add("positional.rope_at", {x, inputs.positions, factors},
@@ -183,6 +191,7 @@ ValueId ModelBuilder::split_heads(ValueId x, int64_t num_heads, int64_t head_dim
                     {{"shape", std::vector<int64_t>{-1, num_heads, head_dim}}}, name);
 }
 
+// Of a fused projection.
 ValueId ModelBuilder::columns(ValueId x, int64_t start, int64_t end, std::string_view name) {
   return graph_.add("shape.slice", {x}, {{"dim", int64_t{1}}, {"start", start}, {"end", end}},
                     name);
@@ -195,11 +204,13 @@ ValueId ModelBuilder::layer_norm(ValueId x, const std::string& name, int64_t siz
       {{"eps", eps}}, name);
 }
 
+// Rows by token; the table may be quantised.
 ValueId ModelBuilder::embed(const ModelInputs& inputs, const DecoderConfig& config) {
   const ValueId table = weight("token_embd.weight", Shape{config.vocab, config.hidden});
   return graph_.add("embedding.token", {inputs.tokens, table}, {}, "embedding");
 }
 
+// Biases are added where the file has them.
 Heads ModelBuilder::project_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
   const std::string blk = fmt::format("blk.{}.", layer);
   const ValueId q =
@@ -213,6 +224,7 @@ Heads ModelBuilder::project_heads(ValueId h, const DecoderConfig& c, int64_t lay
           split_heads(v, c.num_kv_heads, c.value_dim, blk + "v")};
 }
 
+// One product, then columns.
 Heads ModelBuilder::project_fused_heads(ValueId h, const DecoderConfig& c, int64_t layer) {
   const std::string blk = fmt::format("blk.{}.", layer);
   // Rows of the fused weight: [q; k; v], so columns of its product.
@@ -261,6 +273,7 @@ ValueId ModelBuilder::attend(const Heads& heads, const ModelInputs& inputs,
   return linear(rows, blk + "attn_output", size, config.hidden);
 }
 
+// The head, or the embedding table.
 ValueId ModelBuilder::logits(ValueId x, const DecoderConfig& config) {
   const bool is_tied = !has_weight("output.weight");
   return linear(x, is_tied ? "token_embd" : "output", config.hidden, config.vocab);
@@ -312,6 +325,7 @@ Result<void> ModelBuilder::check_nothing_ignored() const {
   return {};
 }
 
+// Refuses what was not used: it would have changed the logits.
 Result<LanguageModel> ModelBuilder::finish(int64_t vocab_size, int64_t context_length) {
   LanguageModel model;
   QUERN_ASSIGN_OR_RETURN(model.graph, graph_.finish());

@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// Norms behind the branches instead of before them.
 struct OlmoConfig : DecoderConfig {
   WindowPattern window;
   RopeConfig full_rope;

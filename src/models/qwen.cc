@@ -17,6 +17,7 @@ struct QwenConfig : DecoderConfig {
   MixtureConfig mixture;        // Qwen3-MoE
 };
 
+// Experts only where the keys name some.
 Result<QwenConfig> read_config(const Metadata& m, const WeightSource& weights, bool has_norms) {
   QwenConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),

@@ -30,10 +30,12 @@ constexpr std::array kFamilies = {
 
 }  // namespace
 
+// Sorted by name.
 std::span<const ModelFamily> model_families() {
   return kFamilies;
 }
 
+// The key general.architecture decides.
 Result<LanguageModel> build_language_model(const Metadata& metadata, const WeightSource& weights,
                                            const ModelOptions& options) {
   QUERN_ASSIGN_OR_RETURN(const std::string_view architecture,

@@ -42,6 +42,7 @@ Result<void> pass_over(const Metadata& metadata, const std::string& prefix,
 
 }  // namespace
 
+// Older files have other keys for the same things; both are read.
 Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string& architecture,
                                     int64_t head_dim, const std::string& style) {
   const std::string prefix = architecture + ".rope.";

@@ -12,12 +12,15 @@ namespace quern {
 // Attributes of positional.rope_at.
 struct RopeConfig {
   int64_t num_rotated = 0;  // leading elements of a head that rotate
+  // Of the frequencies: base^(-2i / n).
   double base = 10000.0;
   std::string style = "interleaved";  // or "half": pairs (i, i + num_rotated / 2)
   std::string scaling = "none";       // "linear", "yarn"
+  // Of the scaling; positions are divided by it.
   double factor = 1.0;
   int64_t original_context = 0;
   double attention_factor = 1.0;  // multiplies cos and sin
+  // Limits of YaRN's ramp, in turns.
   double beta_fast = 32.0;
   double beta_slow = 1.0;
   // longrope: tensors rope_factors_short/long.weight divide the frequencies, the long ones in

@@ -69,10 +69,12 @@ Result<void> check_states(const Graph& graph, const RunArguments& arguments) {
 
 }  // namespace
 
+// For callers that run once.
 Result<SymbolValues> bind_arguments(const Graph& graph, const RunArguments& arguments) {
   return bind_arguments(graph, graph.inputs(), arguments);
 }
 
+// Input by input, then states.
 Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> inputs,
                                     const RunArguments& arguments) {
   SymbolValues symbols;
@@ -97,6 +99,7 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
   return symbols;
 }
 
+// A wrong name would leave the caller's memory unwritten in silence.
 Result<void> check_output_names(const RunArguments& arguments,
                                 std::span<const GraphOutput> results) {
   for (const auto& [name, tensor] : arguments.outputs) {
@@ -107,6 +110,7 @@ Result<void> check_output_names(const RunArguments& arguments,
   return {};
 }
 
+// Checked before anything is computed.
 Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::string_view name,
                                         DType dtype, const Shape& shape) {
   const auto it = arguments.outputs.find(name);
@@ -122,6 +126,7 @@ Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::stri
   return &output;
 }
 
+// Bytes; both have the same type.
 Result<void> copy_to_output(const Tensor& result, const Tensor& output) {
   QUERN_ASSIGN_OR_RETURN(const auto source, result.host_view());
   Buffer buffer = output.buffer();
@@ -132,6 +137,7 @@ Result<void> copy_to_output(const Tensor& result, const Tensor& output) {
   return {};
 }
 
+// Outputs first; a value may be both.
 Result<std::vector<GraphOutput>> readable_outputs(const Graph& graph,
                                                   const std::vector<std::string>& readable) {
   std::vector<GraphOutput> outputs(graph.outputs().begin(), graph.outputs().end());

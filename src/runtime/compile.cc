@@ -6,6 +6,8 @@
 
 namespace quern {
 
+// Passes, then legality of every node, then code: what is refused is refused before any code is
+// made.
 Result<std::unique_ptr<Artifact>> compile_graph(const Graph& graph, const Backend& backend,
                                                 const Capabilities& capabilities,
                                                 const CompileOptions& options) {
@@ -24,6 +26,7 @@ Result<std::unique_ptr<Artifact>> compile_graph(const Graph& graph, const Backen
   return artifact;
 }
 
+// For callers that do not keep the artifact.
 Result<std::unique_ptr<Executable>> compile_and_load(const Graph& graph, const Backend& backend,
                                                      Device& device, const WeightSource* weights,
                                                      const CompileOptions& options,

@@ -11,6 +11,7 @@
 
 namespace quern {
 
+// The words of --numerics.
 std::string_view numerics_name(Numerics numerics) {
   switch (numerics) {
     case Numerics::kStrict:
@@ -23,6 +24,7 @@ std::string_view numerics_name(Numerics numerics) {
   return "unknown";
 }
 
+// Nothing for other words.
 std::optional<Numerics> find_numerics(std::string_view name) {
   for (const Numerics n : {Numerics::kStrict, Numerics::kDeterministic, Numerics::kFast}) {
     if (numerics_name(n) == name) return n;
@@ -30,6 +32,7 @@ std::optional<Numerics> find_numerics(std::string_view name) {
   return std::nullopt;
 }
 
+// The words of `quern ops`.
 std::string_view support_name(Support::Kind kind) {
   switch (kind) {
     case Support::Kind::kDirect:
@@ -46,6 +49,7 @@ std::string_view support_name(Support::Kind kind) {
   return "unknown";
 }
 
+// From what the backend says it supports; backends with several kernels override it.
 KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
   const Support support = supports(*node.op);
   switch (support.kind) {
@@ -63,6 +67,7 @@ KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabi
   return {"none", support.reason};
 }
 
+// Linear: graphs have few outputs.
 const Tensor* RunResult::find(std::string_view name) const {
   for (const auto& [known, tensor] : values) {
     if (known == name) return &tensor;
@@ -76,6 +81,7 @@ Result<RunResult> Executable::run(const RunArguments& arguments) {
   return submission->wait();
 }
 
+// In the order that list() gives.
 void BackendRegistry::add(std::unique_ptr<Backend> backend) {
   backends_.push_back(std::move(backend));
 }
@@ -91,6 +97,7 @@ Result<const Backend*> BackendRegistry::find(std::string_view name) const {
                          fmt::join(names, ", "));
 }
 
+// Valid as long as the registry.
 std::vector<const Backend*> BackendRegistry::list() const {
   std::vector<const Backend*> backends;
   for (const auto& backend : backends_) backends.push_back(backend.get());

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// There when a run starts.
 bool is_bound_before(const Node& node) {
   return node.op->id == "Input" || node.op->id == "graph.weight" || node.op->id == "graph.constant";
 }
@@ -26,10 +27,12 @@ std::vector<NodeId> running_nodes(const Artifact& artifact) {
   return nodes;
 }
 
+// 0 where the rate is not known.
 double divide(double amount, double rate) {
   return rate > 0 ? amount / rate : 0;
 }
 
+// The roofline model (Williams, Waterman, Patterson 2009), and the start of the node on top.
 void predict(const DeviceRoof& roof, ExplainedNode& node) {
   const double traffic = divide(node.cost.bytes(), roof.bytes_per_second);
   const double arithmetic = divide(node.cost.flops, roof.flops_per_second) +
@@ -40,6 +43,7 @@ void predict(const DeviceRoof& roof, ExplainedNode& node) {
   if (node.roof_seconds < roof.step_seconds) node.bound = "dispatch";
 }
 
+// Nothing where the backend plans no memory.
 Result<std::optional<PlanSizes>> sizes_of(const Artifact& artifact, const SymbolValues& symbols) {
   const MemoryPlan* plan = artifact.memory_plan();
   if (plan == nullptr) return std::optional<PlanSizes>{};
@@ -50,6 +54,7 @@ Result<std::optional<PlanSizes>> sizes_of(const Artifact& artifact, const Symbol
 
 }  // namespace
 
+// Parts between other characters that are digits only become '*'.
 std::string group_of(std::string_view name) {
   std::string group;
   for (size_t i = 0; i < name.size();) {
@@ -66,6 +71,7 @@ std::string group_of(std::string_view name) {
   return group;
 }
 
+// By the begin of the id; all kernels of one family compete for the same part of the machine.
 std::string_view family_of(const OpDef& op) {
   const std::string& id = op.id;
   const auto is_of = [&](std::initializer_list<std::string_view> prefixes) {
@@ -85,6 +91,7 @@ std::string_view family_of(const OpDef& op) {
   return op.is_elementwise || id == "fused.elementwise" ? "elementwise" : "other";
 }
 
+// Sums are over the nodes that run.
 Result<Explanation> explain(const Artifact& artifact, const Backend& backend,
                             const Capabilities& capabilities, const DeviceRoof& roof,
                             const CostContext& context, std::span<const double> measured) {

@@ -15,13 +15,16 @@ namespace quern {
 
 // One node that runs.
 struct ExplainedNode {
+  // As in the graph that runs.
   std::string name;
   std::string op;
   std::string group;        // the name with its numbers left out: one group for all layers
   std::string_view family;  // "products", "attention", ...
+  // Where, with which kernel, and why that one.
   std::string device;
   std::string kernel;
   std::string reason;
+  // For one run.
   NodeCost cost;
   std::string_view bound;   // what limits it: "memory", "arithmetic" or "dispatch"
   double roof_seconds = 0;  // traffic or arithmetic at the device's limits, whichever is longer
@@ -34,9 +37,11 @@ struct ExplainedNode {
   double roof_share() const { return seconds() > 0 ? roof_seconds / seconds() : 0; }
 };
 
+// Nodes and their sums.
 struct Explanation {
   std::vector<ExplainedNode> nodes;  // in the order they run
   DeviceRoof roof;                   // zeros where the device cannot tell
+  // Of all nodes that run.
   NodeCost total;
   double roof_seconds = 0;
   double predicted_seconds = 0;

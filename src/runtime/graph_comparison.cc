@@ -16,6 +16,7 @@ bool is_computed(const Node& node) {
   return node.op->id != "Input" && node.op->id != "graph.weight" && node.op->id != "graph.constant";
 }
 
+// Names of what can be compared.
 std::vector<std::string> computed_values(const Graph& graph) {
   std::vector<std::string> names;
   for (const Value& value : graph.values()) {
@@ -29,6 +30,7 @@ using Values = std::map<std::string, Tensor, std::less<>>;
 // A graph on one device with states of its own.
 class Side {
  public:
+  // Errors begin with the device's name.
   static Result<Side> load(const Graph& graph, const WeightSource* weights,
                            const ComparedDevice& where, Numerics numerics,
                            std::vector<std::string> readable) {
@@ -46,6 +48,7 @@ class Side {
     return side;
   }
 
+  // Commits the rows of the run, so that the next one sees them.
   Result<Values> run(const ComparedRun& run) {
     RunArguments arguments{.inputs = run.inputs, .states = {}, .stream = 0};
     for (const auto& [name, store] : stores_) {
@@ -68,8 +71,10 @@ class Side {
   std::map<std::string, std::unique_ptr<KvStore>> stores_;
 };
 
+// Runs the comparison. One graph each.
 class Comparer {
  public:
+  // Borrows all.
   Comparer(const Graph& graph, const WeightSource* weights, const ComparedDevice& actual,
            const ComparedDevice& expected, std::span<const ComparedRun> runs,
            const ComparisonOptions& options)
@@ -81,6 +86,7 @@ class Comparer {
         options_(options),
         readable_(computed_values(graph)) {}
 
+  // Every value first; the whole graph only where that shows nothing.
   Result<GraphComparison> run() {
     QUERN_TRY(run_expected());
     step();
@@ -92,14 +98,17 @@ class Comparer {
   }
 
  private:
+  // For the caller's progress.
   void step() {
     if (options_.progress) options_.progress(++num_steps_, 3);
   }
 
+  // The graph with these values kept.
   Result<Side> load(const ComparedDevice& where, std::vector<std::string> readable) const {
     return Side::load(graph_, weights_, where, options_.numerics, std::move(readable));
   }
 
+  // All runs once: both searches compare with them.
   Result<void> run_expected() {
     QUERN_ASSIGN_OR_RETURN(Side side, load(expected_, readable_));
     for (const ComparedRun& run : runs_) {
@@ -109,6 +118,7 @@ class Comparer {
     return {};
   }
 
+  // Stops at the first run that differs.
   Result<void> compare_every_value() {
     QUERN_ASSIGN_OR_RETURN(Side side, load(actual_, readable_));
     for (size_t i = 0; i < runs_.size() && !result_.first; ++i) {
@@ -144,11 +154,13 @@ class Comparer {
     return {};
   }
 
+  // Of the graph, as it is usually compiled.
   std::vector<ValueId> output_values() const {
     std::vector<ValueId> values;
     for (const GraphOutput& output : graph_.outputs()) values.push_back(output.value);
     return values;
   }
+  // Makers before users.
   std::vector<ValueId> values_in_order() const {
     std::vector<ValueId> values;
     for (size_t i = 0; i < graph_.values().size(); ++i) {
@@ -176,6 +188,7 @@ class Comparer {
     return std::optional<size_t>();
   }
 
+  // Nothing where both agree, or where a value was not kept.
   Result<std::optional<TensorDifference>> difference_of(size_t run, ValueId value,
                                                         const Values& values) {
     const Tensor* actual = find(values, value);
@@ -199,6 +212,7 @@ class Comparer {
     return nullptr;
   }
 
+  // The first value in the graph's order is where the fault lies.
   Result<void> compare_values(size_t run, const Values& values) {
     result_.num_values = 0;
     for (const ValueId value : values_in_order()) {
@@ -211,6 +225,7 @@ class Comparer {
     return {};
   }
 
+  // Later notes replace earlier ones: the search goes on to smaller parts.
   void note(size_t run, ValueId value, const TensorDifference& difference) {
     const Tensor* expected = find(expected_values_[run], value);
     result_.first = Divergence{.run = run,
@@ -221,6 +236,7 @@ class Comparer {
                                .needs_whole_graph = false};
   }
 
+  // For whoever repeats the fault.
   void keep(size_t run, Values values) {
     result_.actual = std::move(values);
     result_.expected = expected_values_[run];

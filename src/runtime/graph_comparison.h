@@ -14,6 +14,7 @@ namespace quern {
 
 // Where a graph runs. Both outlive the comparison.
 struct ComparedDevice {
+  // The backend compiles, the device runs.
   const Backend* backend = nullptr;
   Device* device = nullptr;
 };
@@ -21,10 +22,12 @@ struct ComparedDevice {
 // One execution. Runs follow each other on the same states, each of which has one sequence, 0.
 struct ComparedRun {
   std::string name;  // "prefill of 5 tokens"
+  // By name, as RunArguments take them.
   std::map<std::string, Tensor, std::less<>> inputs;
   int64_t num_rows = 0;  // that the run appends to its states
 };
 
+// How strict the comparison is.
 struct ComparisonOptions {
   Numerics numerics = Numerics::kStrict;
   // Largest max_relative that is no divergence; 0 asks for the same bits.
@@ -36,6 +39,7 @@ struct ComparisonOptions {
 // the node that makes it is where the fault lies.
 struct Divergence {
   size_t run = 0;  // index of the run
+  // Which node, and the value that it made.
   NodeId node = -1;
   ValueId value = kNoValue;
   TensorDifference difference;
@@ -45,9 +49,11 @@ struct Divergence {
   bool needs_whole_graph = false;
 };
 
+// What was found.
 struct GraphComparison {
   int64_t num_values = 0;     // compared in each run
   int64_t num_divergent = 0;  // of them, in the run of the first divergence
+  // Nothing: the devices agree.
   std::optional<Divergence> first;
   double worst_relative = 0;  // of all values within the tolerance
   // Of the run of the first divergence, by value name: what each device computed.

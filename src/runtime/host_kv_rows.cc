@@ -9,6 +9,7 @@
 
 namespace quern {
 
+// Keys of float types are gathered from their columns.
 void HostKvStore::copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                                std::byte* row) const {
   const int64_t page = position / kKvPageRows;
@@ -92,6 +93,7 @@ Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const 
   return rows;
 }
 
+// Checks sizes before it makes a sequence.
 Result<int32_t> HostKvStore::import_rows(int64_t length, std::span<const std::byte> rows) {
   const auto per_layer = checked_multiply(length, num_heads_ * row_bytes());
   const auto wanted = per_layer ? checked_multiply(*per_layer, num_layers_) : std::nullopt;

@@ -16,6 +16,7 @@ namespace {
 // Rows are stored in f32 staging before and after conversion; head dims are at most this.
 constexpr int64_t kMaxHeadDim = 4096;
 
+// Errors name the state and the attribute.
 Result<DType> cache_type(const StateDecl& declaration, std::string_view name) {
   const AttributeValue* value = declaration.attributes.find(name);
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
@@ -68,6 +69,7 @@ void decode_row(DType dtype, const std::byte* stored, std::span<float> row) {
 
 }  // namespace
 
+// Declarations come from files: every attribute is looked up and limited.
 Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declaration) {
   if (declaration.kind != "kv") {
     return fail::invalid("State '{}' is of kind '{}'; a key-value store needs 'kv'.",
@@ -107,6 +109,7 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
   return store;
 }
 
+// Ids come from outside.
 Result<HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) {
   if (sequence < 0 || static_cast<size_t>(sequence) >= sequences_.size() ||
       sequences_[static_cast<size_t>(sequence)] == nullptr) {
@@ -120,6 +123,7 @@ Result<const HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) const {
   return found;
 }
 
+// No check: kernels ask for every row.
 const HostKvStore::Sequence& HostKvStore::at(int64_t sequence) const {
   QUERN_DCHECK(sequence >= 0 && static_cast<size_t>(sequence) < sequences_.size());
   return *sequences_[static_cast<size_t>(sequence)];
@@ -136,6 +140,7 @@ Result<int32_t> HostKvStore::create_sequence() {
   return static_cast<int32_t>(sequences_.size() - 1);
 }
 
+// Its pages go with the last sequence that holds them.
 Result<void> HostKvStore::remove_sequence(int32_t sequence) {
   QUERN_TRY(find(sequence));
   sequences_[static_cast<size_t>(sequence)].reset();
@@ -151,11 +156,13 @@ Result<int32_t> HostKvStore::clone_sequence(int32_t sequence) {
   return id;
 }
 
+// Committed rows.
 Result<int64_t> HostKvStore::length(int32_t sequence) const {
   QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));
   return found->length;
 }
 
+// Errors: kResourceExhausted from the allocation.
 Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
   auto page = std::make_shared<KvPage>();
   QUERN_ASSIGN_OR_RETURN(page->buffer, Buffer::allocate_host(page_bytes_));
@@ -236,16 +243,19 @@ int64_t HostKvStore::capacity(int64_t sequence) const {
   return found == nullptr ? -1 : found->reserved;
 }
 
+// Heads of a layer lie beside each other.
 std::byte* HostKvStore::block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const {
   return at(sequence).pages[static_cast<size_t>(page)]->data +
          (layer * num_heads_ + head) * head_block_bytes_;
 }
 
+// Keys begin the block.
 std::byte* HostKvStore::key_page(int64_t layer, int64_t sequence, int64_t head,
                                  int64_t page) const {
   return block(layer, sequence, head, page);
 }
 
+// Values follow all keys of the page.
 std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head,
                                    int64_t page) const {
   return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
@@ -269,6 +279,7 @@ void HostKvStore::write_key(int64_t layer, int64_t sequence, int64_t head, int64
   }
 }
 
+// Key and value of one position.
 void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                         std::span<const float> key, std::span<const float> value) {
   write_key(layer, sequence, head, position, key);
@@ -276,6 +287,7 @@ void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t p
   encode_row(value_type_, value, values + position % kKvPageRows * value_row_bytes_);
 }
 
+// Back to floats; what rounding took is gone.
 void HostKvStore::read_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                            std::span<float> key) const {
   const int64_t row = position % kKvPageRows;
@@ -299,6 +311,7 @@ void HostKvStore::read_value(int64_t layer, int64_t sequence, int64_t head, int6
   decode_row(value_type_, values + (position % kKvPageRows) * value_row_bytes_, value);
 }
 
+// As stored, for kernels that multiply blocks.
 std::span<const std::byte> HostKvStore::key_blocks(int64_t layer, int64_t sequence, int64_t head,
                                                    int64_t position) const {
   const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
@@ -313,6 +326,7 @@ std::byte* HostKvStore::unrotated_row(int64_t layer, int64_t sequence, int64_t h
          position % kKvPageRows * unrotated_row_bytes_;
 }
 
+// Never quantised: they are rotated anew later.
 void HostKvStore::write_unrotated(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                                   std::span<const float> key) {
   std::memcpy(unrotated_row(layer, sequence, head, position), key.data(), key.size_bytes());

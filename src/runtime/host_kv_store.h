@@ -21,6 +21,7 @@ inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
 //   row values    by row unrotated by row in f32, where the store keeps them
 // A page that several sequences hold is read-only until one of them needs its own copy.
 struct KvPage {
+  // Memory of its own.
   Buffer buffer;
   // The buffer's host address.
   std::byte* data = nullptr;
@@ -81,6 +82,7 @@ class HostKvStore final : public KvStore, public KvState {
  private:
   // Pages in order: row r is row r % kKvPageRows of page r / kKvPageRows.
   struct Sequence {
+    // Shared with clones until one writes.
     std::vector<std::shared_ptr<KvPage>> pages;
     // Committed rows, and rows that may be written: length <= reserved.
     int64_t length = 0;
@@ -104,6 +106,7 @@ class HostKvStore final : public KvStore, public KvState {
   // state, whatever its page layout.
   void copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                     std::byte* row) const;
+  // From row_bytes() bytes.
   void copy_row_in(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                    const std::byte* row);
   std::byte* unrotated_row(int64_t layer, int64_t sequence, int64_t head, int64_t position) const;
@@ -114,6 +117,7 @@ class HostKvStore final : public KvStore, public KvState {
   int64_t value_dim_ = 0;
   DType key_type_ = DType::kF32;
   DType value_type_ = DType::kF32;
+  // Bytes of one row, block and page; see KvPage.
   int64_t key_row_bytes_ = 0;
   int64_t value_row_bytes_ = 0;
   bool keeps_unrotated_ = false;

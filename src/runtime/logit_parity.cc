@@ -21,6 +21,7 @@ int64_t argmax(std::span<const float> row) {
 
 }  // namespace
 
+// In f64 throughout.
 LogitParity compare_logits(std::span<const float> logits, std::span<const float> expected) {
   LogitParity parity{.has_equal_bits = true, .is_finite = true};
   double dot = 0, norm = 0, expected_norm = 0;
@@ -44,6 +45,7 @@ LogitParity compare_logits(std::span<const float> logits, std::span<const float>
   return parity;
 }
 
+// The sentence tells what was measured and what was needed.
 Result<void> check_parity(const LogitParity& parity, CorrectnessClass correctness,
                           Numerics numerics, std::string_view device) {
   const bool claims_bits =

@@ -11,10 +11,12 @@ namespace quern {
 
 // Two rows of logits side by side.
 struct LogitParity {
+  // The strictest measure first.
   bool has_equal_bits = false;
   bool is_finite = false;  // of the device's logits; -infinity counts as finite where both have it
   double cosine = 0;       // in f64; 1 where both rows are zero
   int64_t argmax = 0;      // of the device: the lowest index of the largest logit
+  // Of the reference, by the same rule.
   int64_t expected_argmax = 0;
   double max_difference = 0;
 };

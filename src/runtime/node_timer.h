@@ -10,9 +10,11 @@ namespace quern {
 // From construction to destruction is the time of `node`. Does nothing without a profile.
 class NodeTimer {
  public:
+  // Null: nothing is measured.
   NodeTimer(RunProfile* profile, NodeId node) : profile_(profile), node_(node) {
     if (profile_ != nullptr) start_ = Clock::now();
   }
+  // Adds the time to the profile.
   ~NodeTimer() {
     if (profile_ == nullptr) return;
     const std::chrono::duration<double> spent = Clock::now() - start_;

@@ -34,13 +34,16 @@ double ulp_distance(T a, T b, int dropped) {
   return static_cast<double>(steps) / std::ldexp(1.0, dropped);
 }
 
+// NaNs are equal to each other here.
 bool is_same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
          (std::isnan(a) && std::isnan(b));
 }
 
+// Sums over the elements that differ.
 class Comparison {
  public:
+  // `ulp` gives the distance of two numbers of the type.
   template <class Ulp>
   void add(int64_t index, double actual, double expected, Ulp&& ulp) {
     if (std::isfinite(expected)) largest_ = std::max(largest_, std::abs(expected));
@@ -56,6 +59,7 @@ class Comparison {
     result_.worst_actual = actual;
     result_.worst_expected = expected;
   }
+  // Nothing where no element differs.
   std::optional<TensorDifference> finish(int64_t num_elements) {
     if (result_.num_different == 0) return std::nullopt;
     result_.num_elements = num_elements;
@@ -70,6 +74,7 @@ class Comparison {
 
 using Bytes = std::vector<std::byte>;
 
+// Elements as they lie in memory.
 template <class T>
 std::optional<TensorDifference> compare_plain(const Bytes& a, const Bytes& b) {
   Comparison comparison;
@@ -112,6 +117,7 @@ std::optional<TensorDifference> compare_narrow(DType dtype, int dropped, const B
   return comparison.finish(count);
 }
 
+// By the type.
 Result<std::optional<TensorDifference>> compare_elements(DType dtype, const Bytes& a,
                                                          const Bytes& b) {
   switch (dtype) {
@@ -153,6 +159,7 @@ Result<std::optional<TensorDifference>> compare_elements(DType dtype, const Byte
 
 }  // namespace
 
+// Types and shapes are compared first.
 Result<std::optional<TensorDifference>> compare_tensors(const Tensor& actual,
                                                         const Tensor& expected) {
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {

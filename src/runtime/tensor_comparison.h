@@ -11,10 +11,12 @@ namespace quern {
 
 // Of all elements that differ. Indices count in row-major order.
 struct TensorDifference {
+  // Of the tensor, and of them those that differ.
   int64_t num_elements = 0;
   int64_t num_different = 0;
   int64_t first_index = 0;  // of the first element that differs
   int64_t worst_index = 0;  // of the largest difference; a NaN or infinity on one side is worst
+  // The worst pair.
   double worst_actual = 0;
   double worst_expected = 0;
   double max_absolute = 0;

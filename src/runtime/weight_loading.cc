@@ -6,6 +6,7 @@
 
 namespace quern {
 
+// Type and shape must be those of the graph: kernels do not check them again.
 Result<Tensor> load_weight(const std::string& name, const TensorType& type,
                            const WeightSource* weights) {
   if (weights == nullptr) {
@@ -21,6 +22,7 @@ Result<Tensor> load_weight(const std::string& name, const TensorType& type,
   return tensor;
 }
 
+// In the order of the nodes, for the progress.
 Result<std::vector<Tensor>> load_weights(const Graph& graph, const WeightSource* weights,
                                          const Progress& progress) {
   std::vector<Tensor> loaded(graph.values().size());

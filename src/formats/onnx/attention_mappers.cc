@@ -12,6 +12,7 @@
 namespace quern::onnx {
 namespace {
 
+// MatMul: NumPy's rules, vectors and batches included.
 Result<void> matmul(NodeContext& c) {
   c.out(0, c.g().matmul(c.in(0), c.in(1)));
   return c.done();
@@ -204,6 +205,8 @@ ValueId visible_softmax(TensorAlgebra& g, ValueId scores) {
   return g.where(is_hidden, g.scalar(scores, 0), g.op("math.softmax", {scores}));
 }
 
+// Attention-23 and later: queries, keys and values of 3 or 4 dims, with mask, causality, soft cap
+// and cached keys.
 Result<void> attention(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const bool is_rank_3 = g.dims(c.in(0)).size() == 3;

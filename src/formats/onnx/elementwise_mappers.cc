@@ -34,6 +34,7 @@ Result<void> fold(NodeContext& c) {
 }
 
 #define QUERN_ID(name, id) constexpr char name[] = id
+// One function for each operator that is one operation here; both sides broadcast as NumPy does.
 QUERN_ID(kAbs, "elementwise.abs");
 QUERN_ID(kAcos, "math.acos");
 QUERN_ID(kAcosh, "math.acosh");
@@ -69,12 +70,14 @@ QUERN_ID(kTan, "math.tan");
 QUERN_ID(kTanh, "activation.tanh");
 #undef QUERN_ID
 
+// The value under another name.
 Result<void> identity(NodeContext& c) {
   // A value of its own, so that the output is not the input under another name.
   c.out(0, c.g().op("shape.reshape", {c.in(0)}, {{"shape", c.g().dims(c.in(0))}}));
   return c.done();
 }
 
+// Division of integers rounds towards zero in ONNX.
 Result<void> divide(NodeContext& c) {
   const ValueId a = c.in(0);
   c.out(0, c.g().binary(is_float(c.g().dtype(a)) ? "elementwise.div" : "elementwise.quotient", a,
@@ -82,6 +85,7 @@ Result<void> divide(NodeContext& c) {
   return c.done();
 }
 
+// Mod: the sign of the divisor, or of the dividend with fmod.
 Result<void> modulo(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const auto common = common_shape(g.dims(c.in(0)), g.dims(c.in(1)));
@@ -102,11 +106,13 @@ Result<void> power(NodeContext& c) {
   return c.done();
 }
 
+// 1 ÷ x.
 Result<void> reciprocal(NodeContext& c) {
   c.out(0, c.g().binary("elementwise.div", c.g().scalar(c.in(0), 1), c.in(0)));
   return c.done();
 }
 
+// Of any number of inputs, which broadcast together.
 Result<void> mean(NodeContext& c) {
   if (c.num_inputs() == 0) return fail::invalid("Mean has no inputs.");
   ValueId sum = c.in(0);
@@ -118,6 +124,7 @@ Result<void> mean(NodeContext& c) {
 
 // Activations with parameters -------------------------------------------------------------------
 
+// Activations with parameters; the defaults are those of the operators' descriptions.
 Result<void> leaky_relu(NodeContext& c) {
   c.out(0, c.g().op("activation.leaky_relu", {c.in(0)}, {{"alpha", c.number("alpha", 0.01)}}));
   return c.done();
@@ -134,6 +141,7 @@ Result<void> thresholded_relu(NodeContext& c) {
   c.out(0, c.g().op("activation.threshold", {c.in(0)}, {{"theta", c.number("alpha", 1)}}));
   return c.done();
 }
+// The exact form, or the tanh approximation where the attribute asks for it.
 Result<void> gelu(NodeContext& c) {
   c.out(0,
         c.g().op("activation.gelu", {c.in(0)}, {{"approximate", c.text("approximate", "none")}}));
@@ -148,10 +156,12 @@ Result<void> selu(NodeContext& c) {
   return c.done();
 }
 
+// min(max(x, low), high).
 ValueId clamp(TensorAlgebra& g, ValueId x, double low, double high) {
   return g.with_scalar("elementwise.min", g.with_scalar("elementwise.max", x, low), high);
 }
 
+// max(0, min(1, alpha x + beta)).
 Result<void> hard_sigmoid(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x =
@@ -160,6 +170,7 @@ Result<void> hard_sigmoid(NodeContext& c) {
   return c.done();
 }
 
+// x * sigmoid(alpha x).
 Result<void> swish(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -167,6 +178,7 @@ Result<void> swish(NodeContext& c) {
   return c.done();
 }
 
+// The slope broadcasts to x alone.
 Result<void> prelu(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -221,6 +233,7 @@ Result<void> dropout(NodeContext& c) {
 
 // Casts -----------------------------------------------------------------------------------------
 
+// Errors: types of ONNX that tensors here do not have.
 Result<ValueId> cast_to(NodeContext& c, int32_t to) {
   TensorAlgebra& g = c.g();
   const auto dtype = dtype_of(to);
@@ -234,6 +247,7 @@ Result<ValueId> cast_to(NodeContext& c, int32_t to) {
   return g.op("math.cast", {x}, std::move(attributes));
 }
 
+// Saturation of 8-bit floats is not done: such types are refused.
 Result<void> cast(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const ValueId y, cast_to(c, static_cast<int32_t>(c.integer("to", 0))));
   c.out(0, y);

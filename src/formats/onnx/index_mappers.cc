@@ -16,12 +16,14 @@ ValueId from_front(TensorAlgebra& g, ValueId indices, int64_t extent) {
                  g.with_scalar("math.add", indices, static_cast<double>(extent)), indices);
 }
 
+// Elements between neighbours along each axis, row-major.
 Dims strides_of(const Dims& dims) {
   Dims strides(dims.size(), 1);
   for (size_t i = dims.size(); i > 1; --i) strides[i - 2] = strides[i - 1] * dims[i - 1];
   return strides;
 }
 
+// Whole slices along one axis; negative indices count from the end.
 Result<void> gather(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0)), index_dims = g.dims(c.in(1));
@@ -57,6 +59,7 @@ ValueId element_places(TensorAlgebra& g, const Dims& dims, int64_t axis, ValueId
   return g.op("math.add", {along, g.constant(DType::kI64, index_dims, base)});
 }
 
+// An element for each index, along one axis.
 Result<void> gather_elements(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0)), index_dims = g.dims(c.in(1));
@@ -67,6 +70,7 @@ Result<void> gather_elements(NodeContext& c) {
   return c.done();
 }
 
+// Slices by tuples of indices, with leading dims in common.
 Result<void> gather_nd(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0)), index_dims = g.dims(c.in(1));
@@ -117,6 +121,7 @@ struct ScatterRule {
   std::string_view op;  // empty: it replaces
   double neutral = 0;
 };
+// How values at one place meet. Errors: another word.
 Result<ScatterRule> scatter_rule(const std::string& reduction) {
   if (reduction == "none" || reduction.empty()) return ScatterRule{"", 0};
   if (reduction == "add") return ScatterRule{"math.add", 0};
@@ -158,6 +163,7 @@ ValueId scatter_rows(TensorAlgebra& g, ValueId data, ValueId updates,
   return data;
 }
 
+// One element for each index, which must be known; later ones win where no reduction is named.
 Result<void> scatter_elements(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0)), index_dims = g.dims(c.in(1));
@@ -186,6 +192,7 @@ Result<void> scatter_elements(NodeContext& c) {
   return c.done();
 }
 
+// Slices by tuples of indices.
 Result<void> scatter_nd(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0)), index_dims = g.dims(c.in(1));
@@ -214,6 +221,7 @@ Result<void> scatter_nd(NodeContext& c) {
 
 // The rest ---------------------------------------------------------------------------------------
 
+// The depth must be known. On and off are the two values of the third input.
 Result<void> one_hot(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const int64_t depth, c.known_int(1));
@@ -229,6 +237,7 @@ Result<void> one_hot(NodeContext& c) {
   return c.done();
 }
 
+// 1 at the first maximum.
 Result<void> hardmax(NodeContext& c) {
   TensorAlgebra& g = c.g();
   ValueId x = c.in(0);
@@ -246,6 +255,7 @@ Result<void> hardmax(NodeContext& c) {
   return c.done();
 }
 
+// Values and indices; the lower index first among equals.
 Result<void> top_k(NodeContext& c) {
   TensorAlgebra& g = c.g();
   // Integers are sorted in f64, which holds them exactly up to 2^53.
@@ -268,6 +278,7 @@ Result<void> top_k(NodeContext& c) {
   return c.done();
 }
 
+// Elements above or below a diagonal become 0.
 Result<void> trilu(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0));
@@ -289,6 +300,7 @@ Result<void> trilu(NodeContext& c) {
   return c.done();
 }
 
+// The condition must be known while the graph is built: it decides the shape.
 Result<void> compress(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const std::vector<int64_t> condition, c.ints(1));

@@ -9,6 +9,7 @@
 namespace quern::onnx {
 namespace {
 
+// Comparisons give bool, held as u8 with 0 and 1.
 Result<void> equal(NodeContext& c) {
   const ValueId a = c.in(0), b = c.in(1);
   c.out(0, c.g().binary("compare.equal", a, b));
@@ -35,6 +36,7 @@ Result<void> greater_or_equal(NodeContext& c) {
   return c.done();
 }
 
+// Bit operations of equal integer types.
 Result<void> bit_and(NodeContext& c) {
   const ValueId a = c.in(0), b = c.in(1);
   c.out(0, c.g().binary("bits.and", a, b));
@@ -59,22 +61,26 @@ Result<void> bit_not(NodeContext& c) {
   c.out(0, g.binary("bits.xor", x, ones));
   return c.done();
 }
+// By the attribute: LEFT or RIGHT.
 Result<void> bit_shift(NodeContext& c) {
   const bool is_left = c.text("direction", "") == "LEFT";
   c.out(0, c.g().binary(is_left ? "bits.shift_left" : "bits.shift_right", c.in(0), c.in(1)));
   return c.done();
 }
 
+// Of bool only.
 Result<void> logical_not(NodeContext& c) {
   c.out(0, c.g().logical_not(c.in(0)));
   return c.done();
 }
 
+// For floats.
 Result<void> is_nan(NodeContext& c) {
   c.out(0, c.g().logical_not(c.g().op("compare.equal", {c.in(0), c.in(0)})));
   return c.done();
 }
 
+// Either sign can be left out.
 Result<void> is_inf(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -88,6 +94,7 @@ Result<void> is_inf(NodeContext& c) {
   return c.done();
 }
 
+// All three broadcast.
 Result<void> where(NodeContext& c) {
   c.out(0, c.g().where(c.in(0), c.in(1), c.in(2)));
   return c.done();

@@ -11,6 +11,7 @@
 namespace quern::onnx {
 namespace {
 
+// The elements as another type.
 template <class T>
 std::vector<double> widened(const TensorView& view) {
   const std::span<const T> values(view.as<const T>(),
@@ -20,6 +21,7 @@ std::vector<double> widened(const TensorView& view) {
 
 }  // namespace
 
+// Any numeric type. Errors: types without numbers.
 Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   QUERN_ASSIGN_OR_RETURN(auto bytes, tensor.read());
   const TensorView view{tensor.dtype(), tensor.shape(), bytes.data()};
@@ -40,6 +42,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   return fail::unimplemented("A constant of {} cannot be read.", dtype_name(tensor.dtype()));
 }
 
+// Errors: numbers that are not whole.
 Result<std::vector<int64_t>> integers_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::kI64) return tensor.read_as<int64_t>();
   QUERN_ASSIGN_OR_RETURN(const std::vector<double> numbers, numbers_of(tensor));
@@ -51,6 +54,7 @@ Result<std::vector<int64_t>> integers_of(const Tensor& tensor) {
   return integers;
 }
 
+// Negative axes count from the end. Errors: outside of the rank.
 Result<int64_t> normal_axis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
     return fail::invalid("Axis {} is outside a tensor of rank {}.", axis, rank);
@@ -58,6 +62,7 @@ Result<int64_t> normal_axis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+// Known tensors become constants of the graph at their first use.
 ValueId NodeContext::in(size_t i) {
   if (!has(i)) return kNoValue;
   const std::string& name = node_.inputs[i];
@@ -75,6 +80,7 @@ ValueId NodeContext::in(size_t i) {
   return value;
 }
 
+// Errors are the builder's.
 ValueId NodeContext::known_constant(const Tensor& tensor) {
   auto numbers = numbers_of(tensor);
   if (!numbers) {
@@ -85,18 +91,22 @@ ValueId NodeContext::known_constant(const Tensor& tensor) {
   return algebra_.constant(tensor.dtype(), {extents.begin(), extents.end()}, std::move(*numbers));
 }
 
+// The type by ONNX's number; 0 where the input is absent.
 int32_t NodeContext::data_type(size_t i) const {
   if (!has(i)) return 0;
   const auto it = names_.data_types.find(node_.inputs[i]);
   return it == names_.data_types.end() ? 0 : it->second;
 }
 
+// For operators with any number of inputs.
 std::vector<ValueId> NodeContext::all_inputs() {
   std::vector<ValueId> values;
   for (size_t i = 0; i < num_inputs(); ++i) values.push_back(in(i));
   return values;
 }
 
+// The value of an input that must be known while the graph is built. Errors name operator and
+// input.
 Result<Tensor> NodeContext::known(size_t i) {
   if (!has(i)) return fail::invalid("{} needs its input {}.", node_.op_type, i);
   const auto it = known_.find(node_.inputs[i]);
@@ -129,6 +139,7 @@ Result<double> NodeContext::known_number(size_t i) {
                        values.size());
 }
 
+// Attributes with what the operator's description says where they are absent.
 int64_t NodeContext::integer(std::string_view name, int64_t fallback) const {
   const OnnxAttribute* attribute = node_.find(name);
   return attribute == nullptr ? fallback : attribute->integer;
@@ -147,18 +158,22 @@ std::vector<int64_t> NodeContext::integers(std::string_view name,
   return attribute == nullptr ? std::move(fallback) : attribute->integers;
 }
 
+// An axis, made positive.
 Result<int64_t> NodeContext::axis(std::string_view name, int64_t fallback, int64_t rank) const {
   return normal_axis(integer(name, fallback), rank);
 }
 
+// Names the value as the output; nothing where nobody wants it.
 void NodeContext::out(size_t i, ValueId value) {
   if (wants(i)) names_.values.insert_or_assign(node_.outputs[i], value);
 }
 
+// The same for a value that is known already.
 void NodeContext::out_known(size_t i, Tensor tensor) {
   if (wants(i)) known_.insert_or_assign(node_.outputs[i], std::move(tensor));
 }
 
+// The first error of the algebra, if any.
 Result<void> NodeContext::finish() {
   if (!algebra_.has_error()) return {};
   return tl::unexpected(algebra_.builder().finish().error());

@@ -17,6 +17,7 @@ ValueId per_channel(TensorAlgebra& g, ValueId values, size_t rank) {
   return g.reshape(values, column);
 }
 
+// With the stored mean and variance; training mode is refused.
 Result<void> batch_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -45,6 +46,7 @@ Result<void> batch_norm(NodeContext& c) {
   return c.done();
 }
 
+// Each channel of each example alone.
 Result<void> instance_norm(NodeContext& c) {
   c.out(0, c.g().op("normalization.instance_norm", {c.in(0), c.in(1), c.in(2)},
                     {{"eps", c.number("epsilon", 1e-5)}}));
@@ -75,6 +77,7 @@ struct Rows {
   int64_t count = 0;
   int64_t width = 0;
 };
+// Elements from an axis on, as rows of one length.
 Result<Rows> rows_from_axis(NodeContext& c, int64_t fallback) {
   Rows rows{.dims = c.g().dims(c.in(0))};
   QUERN_ASSIGN_OR_RETURN(rows.axis,
@@ -90,6 +93,7 @@ ValueId as_row(TensorAlgebra& g, ValueId weight, const Rows& rows) {
   return g.reshape(g.broadcast(weight, row), {rows.width});
 }
 
+// LayerNormalization-17: also mean and inverse deviation, where wanted.
 Result<void> layer_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const Rows rows, rows_from_axis(c, -1));
@@ -109,6 +113,7 @@ Result<void> layer_norm(NodeContext& c) {
   return c.done();
 }
 
+// RMSNormalization-23.
 Result<void> rms_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const Rows rows, rows_from_axis(c, -1));
@@ -119,6 +124,7 @@ Result<void> rms_norm(NodeContext& c) {
   return c.done();
 }
 
+// By the sum of magnitudes or the root of the sum of squares.
 Result<void> lp_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -132,6 +138,7 @@ Result<void> lp_norm(NodeContext& c) {
   return c.done();
 }
 
+// Over the given axes, with the operator's 1e-9 under the root.
 Result<void> mean_variance_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -180,6 +187,7 @@ Result<void> softmax_like(NodeContext& c, std::string_view id) {
   c.out(0, g.along(id, c.in(0), axis));
   return c.done();
 }
+// Over one axis, or over all from an axis on before version 13.
 Result<void> softmax(NodeContext& c) {
   return softmax_like(c, "math.softmax");
 }
@@ -227,6 +235,7 @@ Result<void> likelihood_loss(NodeContext& c, ValueId log_prob, ValueId target, V
   return c.done();
 }
 
+// Weighted or not; ignored classes count neither above nor below the line.
 Result<void> negative_log_likelihood(NodeContext& c) {
   return likelihood_loss(c, c.in(0), c.in(1), c.in(2));
 }

@@ -16,11 +16,14 @@ constexpr size_t kMaxNodes = 1'000'000;
 // Elements of one input: products of two such counts still fit in 64 bits.
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
+// One model each.
 class Importer {
  public:
+  // Borrows all three.
   Importer(const OnnxModel& model, const OpRegistry& registry, const ImportOptions& options)
       : model_(model), builder_(registry), algebra_(builder_), known_(options.known) {}
 
+  // Inputs and weights, nodes in the order of the model, outputs.
   Result<Graph> run() {
     for (const OnnxTensor& tensor : model_.initializers) {
       if (!tensor.tensor) {
@@ -78,6 +81,7 @@ class Importer {
     return {};
   }
 
+  // Errors have the node's name and operator in front.
   Result<void> translate(const OnnxNode& node) {
     const OpMapper* mapper = find_mapper(node.domain, node.op_type);
     if (mapper == nullptr) return fail::unimplemented("{}", why_without_equivalent(node.op_type));
@@ -88,6 +92,7 @@ class Importer {
     return {};
   }
 
+  // Errors: an output that nothing makes.
   Result<void> declare_output(const OnnxValue& output) {
     const auto it = names_.values.find(output.name);
     if (it == names_.values.end()) {
@@ -108,6 +113,7 @@ class Importer {
 
 }  // namespace
 
+// Errors: operators without an equivalent, with the reason.
 Result<Graph> import_model(const OnnxModel& model, const OpRegistry& registry,
                            const ImportOptions& options) {
   return Importer(model, registry, options).run();

@@ -10,6 +10,7 @@
 
 namespace quern::onnx {
 
+// What whoever imports a model decides.
 struct ImportOptions {
   // Values of inputs that shapes, axes or indices follow from. An input that is read as a value too
   // stays an input of the graph.

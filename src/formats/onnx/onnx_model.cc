@@ -25,6 +25,7 @@ Result<void> for_each_field(Bytes message, Visit&& visit) {
   return {};
 }
 
+// Every kind of attribute that operators here ask for; graphs and others are kept as kOther.
 Result<void> read_attribute(Bytes message, OnnxAttribute& attribute) {
   int64_t declared = 0;
   QUERN_TRY(for_each_field(message, [&](const WireField& field) -> Result<void> {
@@ -87,6 +88,7 @@ Result<void> read_attribute(Bytes message, OnnxAttribute& attribute) {
   }
 }
 
+// Fields of NodeProto.
 Result<void> read_node(Bytes message, OnnxNode& node) {
   return for_each_field(message, [&](const WireField& field) -> Result<void> {
     switch (field.tag) {
@@ -147,6 +149,7 @@ Result<void> read_value(Bytes message, OnnxValue& value) {
   });
 }
 
+// Fields of GraphProto; unknown ones are skipped, as protocol buffers want it.
 Result<void> read_graph(Bytes message, OnnxModel& model) {
   return for_each_field(message, [&](const WireField& field) -> Result<void> {
     switch (field.tag) {
@@ -169,6 +172,7 @@ Result<void> read_graph(Bytes message, OnnxModel& model) {
   });
 }
 
+// A domain and its version.
 Result<void> read_opset(Bytes message, OnnxModel& model) {
   std::string domain;
   int64_t version = 0;
@@ -181,6 +185,7 @@ Result<void> read_opset(Bytes message, OnnxModel& model) {
   return {};
 }
 
+// Appends a message that repeats.
 template <class T>
 Result<T> with_path(Result<T> result, const std::string& path) {
   if (result) return result;
@@ -189,16 +194,19 @@ Result<T> with_path(Result<T> result, const std::string& path) {
 
 }  // namespace
 
+// Null where there is none.
 const OnnxAttribute* OnnxNode::find(std::string_view wanted) const {
   const auto it = std::ranges::find(attributes, wanted, &OnnxAttribute::name);
   return it == attributes.end() ? nullptr : &*it;
 }
 
+// 0 where the model does not import the domain.
 int64_t OnnxModel::opset(std::string_view domain) const {
   const auto it = opsets.find(domain);
   return it == opsets.end() ? 0 : it->second;
 }
 
+// Errors: kInvalidArgument with the offset, for bytes that are no model.
 Result<OnnxModel> parse_model(Bytes bytes) {
   OnnxModel model;
   bool has_graph = false;
@@ -214,11 +222,13 @@ Result<OnnxModel> parse_model(Bytes bytes) {
   return model;
 }
 
+// The same for a file; errors name it.
 Result<OnnxModel> read_model(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   return with_path(parse_model(mapped->bytes()), path);
 }
 
+// A TensorProto in a file of its own, as test data have it.
 Result<OnnxTensor> read_tensor(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   return with_path(parse_tensor(mapped->bytes()), path);

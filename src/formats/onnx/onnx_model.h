@@ -16,6 +16,7 @@ namespace quern::onnx {
 // A tensor of the file. Types that Quern has no dtype for (strings, 2 to 6 bits, fnuz floats) have
 // no tensor.
 struct OnnxTensor {
+  // Empty for tensors in attributes.
   std::string name;
   int32_t data_type = 0;  // TensorProto.DataType
   std::vector<int64_t> dims;
@@ -24,6 +25,7 @@ struct OnnxTensor {
 
 // Exactly one of the values is set, as `type` says.
 struct OnnxAttribute {
+  // Which member counts.
   enum class Type : uint8_t { kNone, kFloat, kInt, kText, kTensor, kFloats, kInts, kTexts, kOther };
   std::string name;
   Type type = Type::kNone;
@@ -36,6 +38,7 @@ struct OnnxAttribute {
   std::vector<std::string> texts;
 };
 
+// A node; inputs and outputs are names, and the empty name is an absent one.
 struct OnnxNode {
   std::string name;
   std::string op_type;
@@ -44,17 +47,20 @@ struct OnnxNode {
   std::vector<std::string> outputs;
   std::vector<OnnxAttribute> attributes;
 
+  // Null where there is none.
   const OnnxAttribute* find(std::string_view name) const;
 };
 
 // An input or output of a graph.
 struct OnnxValue {
+  // Of the graph.
   std::string name;
   int32_t data_type = 0;  // 0: not a tensor, or not said
   // -1 for an extent that the file does not say.
   std::optional<std::vector<int64_t>> dims;
 };
 
+// A model whose weights are in the file itself.
 struct OnnxModel {
   int64_t ir_version = 0;
   std::map<std::string, int64_t, std::less<>> opsets;  // version by domain
@@ -76,6 +82,7 @@ std::string data_type_name(int32_t data_type);
 // Errors: kDataLoss (truncated, too little data for a shape), kInvalidArgument (malformed),
 // kUnimplemented (data in other files).
 Result<OnnxModel> parse_model(std::span<const std::byte> bytes);
+// Errors: kInvalidArgument, naming the tensor where it has a name.
 Result<OnnxTensor> parse_tensor(std::span<const std::byte> bytes);
 // The same from files; errors name the path.
 Result<OnnxModel> read_model(const std::string& path);

@@ -13,6 +13,7 @@
 namespace quern::onnx {
 namespace {
 
+// Numbers of TensorProto.DataType, names, and types here where there is one.
 constexpr std::array kDataTypes = {
     DataType{1, "FLOAT", DType::kF32},
     DataType{2, "UINT8", DType::kU8},
@@ -63,6 +64,7 @@ std::vector<std::byte> pack_integers(const std::vector<int64_t>& values, size_t 
   return bytes;
 }
 
+// Little-endian elements to those of the tensor.
 template <class T>
 std::vector<std::byte> pack_numbers(const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T));
@@ -78,6 +80,7 @@ std::vector<std::byte> element_bytes(DType dtype, const Data& data) {
   return pack_integers(data.integers, static_cast<size_t>(dtype_info(dtype).block_bytes));
 }
 
+// Elements stand in a field of their type or as raw bytes, never in both.
 Result<void> read_field(const WireField& field, OnnxTensor& tensor, Data& data) {
   switch (field.tag) {
     case 1:
@@ -111,21 +114,26 @@ Result<void> read_field(const WireField& field, OnnxTensor& tensor, Data& data) 
 
 }  // namespace
 
+// Null for unknown numbers.
 const DataType* find_data_type(int32_t number) {
   const auto* type = std::ranges::find(kDataTypes, number, &DataType::number);
   return type == kDataTypes.end() ? nullptr : type;
 }
 
+// Nothing for types that tensors here do not have.
 std::optional<DType> dtype_of(int32_t data_type) {
   const DataType* type = find_data_type(data_type);
   return type == nullptr ? std::nullopt : type->dtype;
 }
 
+// The name, or the number where it has none.
 std::string data_type_name(int32_t data_type) {
   const DataType* type = find_data_type(data_type);
   return type == nullptr ? fmt::format("type {}", data_type) : std::string(type->name);
 }
 
+// Errors: elements that do not fill the shape, types without an equivalent, data outside of the
+// file.
 Result<OnnxTensor> parse_tensor(std::span<const std::byte> bytes) {
   OnnxTensor tensor;
   Data data;

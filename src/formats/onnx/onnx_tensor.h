@@ -11,6 +11,7 @@ namespace quern::onnx {
 
 // TensorProto.DataType: how its elements lie in raw data and in the typed fields.
 struct DataType {
+  // A type of ONNX.
   int32_t number;
   std::string_view name;
   std::optional<DType> dtype;  // absent: no tensor of Quern

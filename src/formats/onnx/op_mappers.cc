@@ -8,6 +8,7 @@
 namespace quern::onnx {
 namespace {
 
+// All tables.
 std::array<std::span<const OpMapper>, 12> families() {
   return {elementwise_mappers(),  logic_mappers(),      reduction_mappers(), shape_mappers(),
           index_mappers(),        window_mappers(),     norm_mappers(),      attention_mappers(),
@@ -19,6 +20,7 @@ struct Missing {
   std::string_view reason;
   std::string_view operators;  // between spaces
 };
+// Operators that are known to have no equivalent, and why.
 constexpr std::array kMissing = {
     Missing{
         "Quern has no text tensors.",
@@ -36,6 +38,7 @@ constexpr std::array kMissing = {
 
 }  // namespace
 
+// Ends the sentence of an error.
 std::string why_without_equivalent(std::string_view op_type) {
   const std::string word = " " + std::string(op_type) + " ";
   for (const Missing& missing : kMissing) {
@@ -44,6 +47,7 @@ std::string why_without_equivalent(std::string_view op_type) {
   return "The operator has no equivalent.";
 }
 
+// Null for operators that are not known.
 const OpMapper* find_mapper(std::string_view domain, std::string_view op_type) {
   for (const auto family : families()) {
     const auto it = std::ranges::find_if(family, [&](const OpMapper& mapper) {
@@ -54,6 +58,7 @@ const OpMapper* find_mapper(std::string_view domain, std::string_view op_type) {
   return nullptr;
 }
 
+// Sorted, for reports.
 std::vector<std::string> known_operators() {
   std::vector<std::string> names;
   for (const auto family : families()) {

@@ -30,10 +30,12 @@ ValueId spread_over(TensorAlgebra& g, ValueId scale, const Dims& dims, int64_t a
   return g.take(scale, axis, sources);
 }
 
+// Smallest and largest value.
 struct Range {
   double low = 0;
   double high = 0;
 };
+// Nothing for types that are no targets of quantisation.
 std::optional<Range> integer_range(DType dtype) {
   switch (dtype) {
     case DType::kI8:
@@ -57,6 +59,7 @@ ValueId quantise(TensorAlgebra& g, ValueId x, ValueId zero, DType to, const Rang
   return g.cast(q, to);
 }
 
+// round(x ÷ scale) + zero point, saturated; scales for the whole tensor, an axis or blocks.
 Result<void> quantize_linear(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0));
@@ -92,6 +95,7 @@ Result<void> quantize_linear(NodeContext& c) {
   return c.done();
 }
 
+// (x - zero point) * scale.
 Result<void> dequantize_linear(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims dims = g.dims(c.in(0));
@@ -148,6 +152,7 @@ ValueId centred(TensorAlgebra& g, ValueId x, ValueId zero, int64_t axis) {
   return g.binary("elementwise.sub", wide, offset);
 }
 
+// Products of integers are made in a float type that holds them exactly.
 Result<void> matmul_integer(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
@@ -156,6 +161,7 @@ Result<void> matmul_integer(NodeContext& c) {
   return c.done();
 }
 
+// Convolution of integers in floats; sums stay below 2^53.
 ValueId convolve_exactly(TensorAlgebra& g, ValueId x, ValueId w,
                          const std::vector<AxisWindow>& windows, int64_t groups) {
   for (size_t i = 0; i < windows.size(); ++i) {
@@ -171,6 +177,7 @@ ValueId convolve_exactly(TensorAlgebra& g, ValueId x, ValueId w,
                {"dil_w", windows[1].dilation}});
 }
 
+// Windows of a convolution with two spatial axes. Errors: another number of them.
 Result<std::vector<AxisWindow>> windows_2d(NodeContext& c, size_t x, size_t w) {
   const Dims weight = c.g().dims(c.in(w));
   if (weight.size() != 4)
@@ -179,6 +186,7 @@ Result<std::vector<AxisWindow>> windows_2d(NodeContext& c, size_t x, size_t w) {
   return read_windows(c, c.g().dims(c.in(x)), {weight.begin() + 2, weight.end()});
 }
 
+// ConvInteger: zero points are subtracted first.
 Result<void> conv_integer(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const auto windows, windows_2d(c, 0, 1));
@@ -211,6 +219,7 @@ ValueId joint_scale(TensorAlgebra& g, ValueId a, ValueId b, ValueId y, int64_t r
   return g.binary("elementwise.div", g.binary("math.mul", wide(a), wide(b)), wide(y));
 }
 
+// Dequantised operands, then quantised results: the rounding is that of the operator's description.
 Result<void> qlinear_matmul(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);

@@ -13,6 +13,7 @@ namespace {
 // Steps of a scan that a graph is unrolled into.
 constexpr int64_t kMaxScan = 4096;
 
+// Axes and whether they stay as extents of 1; they come as attribute or as input, by version.
 struct Reduction {
   ValueId x = kNoValue;
   Dims axes;  // ascending, from the front
@@ -47,6 +48,7 @@ ValueId reduce(TensorAlgebra& g, std::string_view name, const Reduction& r, Valu
   return g.cast(g.reduce(name, x, r.axes, r.keep_dims), g.dtype(r.x));
 }
 
+// Of the result.
 Dims reduced_dims(const Dims& dims, const Reduction& r) {
   Dims reduced;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -59,6 +61,7 @@ Dims reduced_dims(const Dims& dims, const Reduction& r) {
   return reduced;
 }
 
+// Empty axes mean all, or none where the attribute says so.
 Result<void> reduce_sum(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const Reduction r, read_reduction(c));
   c.out(0, r.axes.empty() ? c.g().op("shape.reshape", {r.x}, {{"shape", c.g().dims(r.x)}})
@@ -108,6 +111,7 @@ Result<void> reduce_extreme(NodeContext& c, std::string_view name, double neutra
   }
   return c.done();
 }
+// NaN wins, as the reductions here define it.
 Result<void> reduce_max(NodeContext& c) {
   return reduce_extreme(c, "reduce_max", -std::numeric_limits<double>::infinity());
 }
@@ -163,6 +167,7 @@ Result<void> arg_extreme(NodeContext& c, std::string_view id) {
   c.out(0, g.reshape(index, result));
   return c.done();
 }
+// The first or last of equal elements.
 Result<void> arg_max(NodeContext& c) {
   return arg_extreme(c, "reduction.argmax");
 }
@@ -197,6 +202,7 @@ Result<void> scan(NodeContext& c, std::string_view id, double neutral) {
   c.out(0, g.concat(parts, axis));
   return c.done();
 }
+// With exclusive and reverse forms.
 Result<void> cum_sum(NodeContext& c) {
   return scan(c, "math.add", 0);
 }

@@ -31,6 +31,7 @@ struct Geometry {
   std::vector<ResizeAxis> sizes;
 };
 
+// Scales or sizes of each axis, and how they keep the aspect. Errors: both or neither.
 Result<Geometry> read_geometry(NodeContext& c, const Dims& dims) {
   Geometry geometry;
   geometry.axes = c.integers("axes");
@@ -89,6 +90,7 @@ Result<Geometry> read_geometry(NodeContext& c, const Dims& dims) {
   return geometry;
 }
 
+// One axis after another: the weights of several axes are products.
 Result<void> resize_all(NodeContext& c, const Geometry& geometry, const ResizeOptions& options) {
   TensorAlgebra& g = c.g();
   const DType dtype = g.dtype(c.in(0));
@@ -106,6 +108,7 @@ Result<void> resize_all(NodeContext& c, const Geometry& geometry, const ResizeOp
   return c.done();
 }
 
+// Nearest, linear and cubic.
 Result<void> resize(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const Geometry geometry, read_geometry(c, c.g().dims(c.in(0))));
   ResizeOptions options;

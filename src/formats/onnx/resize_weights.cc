@@ -56,6 +56,7 @@ std::vector<double> nearest_weights(const std::string& mode, double ratio) {
   return takes_left ? std::vector<double>{1, 0} : std::vector<double>{0, 1};
 }
 
+// Which inputs an output is made of, and with which weights.
 Neighbours neighbours_of(const ResizeOptions& o, double place, double scale) {
   const double floor = std::floor(place);
   const bool is_on_element = place == floor;
@@ -97,6 +98,7 @@ void fill_row(Neighbours n, const ResizeOptions& o, int64_t extent, double* row)
 
 }  // namespace
 
+// The matrix [out, in] of one axis, row by row. Errors: words that are not known.
 Result<ResizeWeights> resize_weights(const ResizeOptions& options, const ResizeAxis& axis) {
   if (options.mode != "nearest" && options.mode != "linear" && options.mode != "cubic") {
     return fail::unimplemented("The mode '{}' of a resize is not known.", options.mode);

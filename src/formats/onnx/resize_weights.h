@@ -9,6 +9,7 @@
 
 namespace quern::onnx {
 
+// Attributes of Resize.
 struct ResizeOptions {
   std::string mode = "nearest";  // or linear, cubic
   std::string coordinates = "half_pixel";
@@ -18,6 +19,7 @@ struct ResizeOptions {
   bool is_antialiased = false;
 };
 
+// One axis: extents, scale, and the region of interest.
 struct ResizeAxis {
   int64_t extent = 0;    // of the input
   int64_t size = 0;      // of the output

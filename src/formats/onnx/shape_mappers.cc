@@ -16,6 +16,7 @@ void out_reshaped(NodeContext& c, ValueId x, const Dims& dims) {
   c.out(0, c.g().op("shape.reshape", {x}, {{"shape", dims}}));
 }
 
+// 0 keeps an extent and -1 is what is left over.
 Result<void> reshape(NodeContext& c) {
   const ValueId x = c.in(0);
   const Dims dims = c.g().dims(x);
@@ -35,6 +36,7 @@ Result<void> reshape(NodeContext& c) {
   return c.done();
 }
 
+// Two dims: the product before the axis, and the rest.
 Result<void> flatten(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   const auto rank = static_cast<int64_t>(dims.size());
@@ -58,6 +60,7 @@ Result<Dims> axes_of(NodeContext& c, size_t input, int64_t rank) {
   return axes;
 }
 
+// Axes come as attribute or as input, by version.
 Result<void> squeeze(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   QUERN_ASSIGN_OR_RETURN(const Dims axes, axes_of(c, 1, static_cast<int64_t>(dims.size())));
@@ -83,6 +86,7 @@ Result<void> unsqueeze(NodeContext& c) {
   return c.done();
 }
 
+// Without the attribute, the dims in reverse.
 Result<void> transpose(NodeContext& c) {
   Dims reversed(c.g().dims(c.in(0)).size());
   std::iota(reversed.rbegin(), reversed.rend(), int64_t{0});
@@ -90,12 +94,14 @@ Result<void> transpose(NodeContext& c) {
   return c.done();
 }
 
+// Of any number of inputs.
 Result<void> concat(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const int64_t axis, c.axis("axis", 0, c.g().rank(c.in(0))));
   c.out(0, c.g().op("shape.concat", c.all_inputs(), {{"dim", axis}}));
   return c.done();
 }
 
+// Equal parts, given sizes, or a number of parts of which the last may be smaller.
 Result<void> split(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   QUERN_ASSIGN_OR_RETURN(const int64_t axis, c.axis("axis", 0, static_cast<int64_t>(dims.size())));
@@ -180,6 +186,7 @@ Result<void> slice(NodeContext& c) {
   return c.done();
 }
 
+// Broadcasting in both directions.
 Result<void> expand(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const Dims wanted, c.ints(1));
   const auto common = common_shape(c.g().dims(c.in(0)), wanted);
@@ -188,6 +195,7 @@ Result<void> expand(NodeContext& c) {
   return c.done();
 }
 
+// Repeats along each axis.
 Result<void> tile(NodeContext& c) {
   ValueId y = c.in(0);
   QUERN_ASSIGN_OR_RETURN(const Dims repeats, c.ints(1));
@@ -214,6 +222,7 @@ int64_t padded_source(const std::string& mode, int64_t i, int64_t extent) {
   return phase < extent ? phase : period - phase;
 }
 
+// Constant, edge, reflect and wrap; negative pads cut.
 Result<void> pad(NodeContext& c) {
   TensorAlgebra& g = c.g();
   ValueId y = c.in(0);
@@ -293,6 +302,7 @@ Result<void> move_blocks(NodeContext& c, const Dims& split, const Dims& order, c
   c.out(0, g.reshape(g.permute(g.reshape(c.in(0), split), order), joined));
   return c.done();
 }
+// DCR or CRD order of the depth.
 Result<void> depth_to_space(NodeContext& c) {
   const Dims d = c.g().dims(c.in(0));
   const int64_t b = c.integer("blocksize", 1);
@@ -316,6 +326,7 @@ Result<void> space_to_depth(NodeContext& c) {
 
 // Values that follow from shapes and constants alone ---------------------------------------------
 
+// Known while the graph is built: shapes here are.
 Result<void> shape(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   const auto rank = static_cast<int64_t>(dims.size());
@@ -358,6 +369,7 @@ Result<void> constant(NodeContext& c) {
   return c.done();
 }
 
+// A constant of the shape that the input holds.
 Result<void> constant_of_shape(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const Dims dims, c.ints(0));
   const OnnxAttribute* value = c.node().find("value");
@@ -373,6 +385,7 @@ Result<void> constant_of_shape(NodeContext& c) {
   return c.done();
 }
 
+// The number of elements must be known: limits are constants.
 Result<void> range(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const double start, c.known_number(0));
   QUERN_ASSIGN_OR_RETURN(const double limit, c.known_number(1));
@@ -389,6 +402,7 @@ Result<void> range(NodeContext& c) {
   return c.done();
 }
 
+// Ones on a diagonal.
 Result<void> eye_like(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   if (dims.size() != 2) return fail::invalid("EyeLike needs a matrix.");

@@ -27,6 +27,7 @@ Result<void> cosine_window(NodeContext& c, const std::array<double, 3>& a) {
   c.out(0, g.cast(y, *to));
   return c.done();
 }
+// Windows of signal processing, periodic or symmetric.
 Result<void> hann_window(NodeContext& c) {
   return cosine_window(c, {0.5, 0.5, 0});
 }

@@ -18,6 +18,7 @@ void pad_to_same(AxisWindow& w, bool is_upper) {
 
 }  // namespace
 
+// 0 where the window does not fit.
 int64_t AxisWindow::num_windows() const {
   const int64_t room = extent + pad_begin + pad_end - span();
   if (room < 0) return 0;
@@ -26,6 +27,7 @@ int64_t AxisWindow::num_windows() const {
   return windows;
 }
 
+// Attributes of convolutions and pools, with auto_pad resolved. Errors: sizes that make no window.
 Result<std::vector<AxisWindow>> read_windows(const NodeContext& c, const Dims& x,
                                              const Dims& kernel) {
   if (x.size() < 3)

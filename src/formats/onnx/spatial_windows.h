@@ -11,6 +11,7 @@ namespace quern::onnx {
 // One spatial axis. Padding may differ at the two ends.
 struct AxisWindow {
   int64_t extent = 0;  // of the input, without padding
+  // One axis of a window, in elements.
   int64_t kernel = 1;
   int64_t stride = 1;
   int64_t dilation = 1;
@@ -18,6 +19,7 @@ struct AxisWindow {
   int64_t pad_end = 0;
   bool is_ceil = false;  // keep a last window that does not fit
 
+  // Elements from the first to the last that a window touches.
   int64_t span() const { return dilation * (kernel - 1) + 1; }
   // Windows of the output; a ceiled last one must begin inside the input or its front padding.
   int64_t num_windows() const;

@@ -17,6 +17,7 @@ namespace {
 // Batches that a product is unrolled into, and other loops over extents of a graph.
 constexpr int64_t kMaxUnrolled = 4096;
 
+// Dims with one extent replaced.
 Dims with_extent(Dims dims, int64_t axis, int64_t extent) {
   dims[static_cast<size_t>(axis)] = extent;
   return dims;
@@ -24,6 +25,7 @@ Dims with_extent(Dims dims, int64_t axis, int64_t extent) {
 
 }  // namespace
 
+// Product of all extents; they are limited when values are made.
 int64_t count_of(const Dims& dims) {
   int64_t count = 1;
   for (const int64_t extent : dims) {
@@ -33,6 +35,7 @@ int64_t count_of(const Dims& dims) {
   return count;
 }
 
+// NumPy's rule. Nothing where two extents differ and neither is 1.
 std::optional<Dims> common_shape(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), 1);
   for (size_t i = 1; i <= dims.size(); ++i) {
@@ -44,16 +47,19 @@ std::optional<Dims> common_shape(const Dims& a, const Dims& b) {
   return dims;
 }
 
+// The first error stays; later calls give kNoValue.
 void TensorAlgebra::refuse(std::string message) {
   builder_.set_error(Error{ErrorCode::kUnimplemented, std::move(message)});
 }
 
+// Constants that a model asks for must not fill the memory.
 bool TensorAlgebra::allows(int64_t count) {
   if (count >= 0 && count <= kMaxTable) return true;
   refuse(fmt::format("A table of {} elements is over the limit of {}.", count, kMaxTable));
   return false;
 }
 
+// Of a value that exists; empty after an error.
 Dims TensorAlgebra::dims(ValueId x) const {
   Dims extents;
   const TensorType* type = builder_.has_error() ? nullptr : builder_.type(x);
@@ -67,6 +73,7 @@ DType TensorAlgebra::dtype(ValueId x) const {
   return type == nullptr ? DType::kF32 : type->dtype;
 }
 
+// An operation with one result; its name is made up.
 ValueId TensorAlgebra::op(std::string_view id, std::initializer_list<ValueId> inputs,
                           Attributes attributes) {
   return builder_.add(id, inputs, std::move(attributes));
@@ -76,6 +83,7 @@ ValueId TensorAlgebra::op(std::string_view id, std::span<const ValueId> inputs,
   return builder_.add(id, inputs, std::move(attributes));
 }
 
+// Both sides broadcast first.
 ValueId TensorAlgebra::binary(std::string_view id, ValueId a, ValueId b) {
   if (has_error()) return kNoValue;
   const auto common = common_shape(dims(a), dims(b));
@@ -87,6 +95,7 @@ ValueId TensorAlgebra::binary(std::string_view id, ValueId a, ValueId b) {
   return op(id, {broadcast(a, *common), broadcast(b, *common)});
 }
 
+// `values` in row-major order. Errors: more than the limit.
 ValueId TensorAlgebra::constant(DType dtype, const Dims& extents, std::vector<double> values) {
   const auto shape = Shape::make(extents);
   if (!shape) {
@@ -96,6 +105,7 @@ ValueId TensorAlgebra::constant(DType dtype, const Dims& extents, std::vector<do
   return builder_.constant({}, dtype, *shape, std::move(values));
 }
 
+// A constant of the type of `like`.
 ValueId TensorAlgebra::scalar(ValueId like, double value) {
   return constant(dtype(like), {}, {value});
 }
@@ -109,6 +119,7 @@ ValueId TensorAlgebra::cast(ValueId x, DType wanted) {
   return dtype(x) == wanted ? x : op("math.cast", {x}, {{"to", std::string(dtype_name(wanted))}});
 }
 
+// The same elements under other dims.
 ValueId TensorAlgebra::reshape(ValueId x, const Dims& wanted) {
   return dims(x) == wanted ? x : op("shape.reshape", {x}, {{"shape", wanted}});
 }
@@ -122,6 +133,7 @@ ValueId TensorAlgebra::broadcast(ValueId x, const Dims& wanted) {
   return dims(x) == wanted ? x : op("shape.broadcast", {x}, {{"shape", wanted}});
 }
 
+// One axis to another place; the others keep their order.
 ValueId TensorAlgebra::move_axis(ValueId x, int64_t from, int64_t to) {
   Dims order(dims(x).size());
   std::iota(order.begin(), order.end(), int64_t{0});
@@ -131,6 +143,7 @@ ValueId TensorAlgebra::move_axis(ValueId x, int64_t from, int64_t to) {
   return permute(x, order);
 }
 
+// Along an axis of equal rank.
 ValueId TensorAlgebra::concat(std::span<const ValueId> parts, int64_t axis) {
   return parts.size() == 1 ? parts[0] : op("shape.concat", parts, {{"dim", axis}});
 }
@@ -143,6 +156,7 @@ ValueId TensorAlgebra::slice(ValueId x, int64_t axis, int64_t start, int64_t end
   return op("shape.slice", {x}, {{"dim", axis}, {"start", start}, {"end", end}});
 }
 
+// Elements at these places, known while the graph is built.
 ValueId TensorAlgebra::take(ValueId x, int64_t axis, const std::vector<int64_t>& indices) {
   if (has_error() || !allows(static_cast<int64_t>(indices.size()))) return kNoValue;
   bool is_whole = static_cast<int64_t>(indices.size()) == dims(x)[static_cast<size_t>(axis)];
@@ -153,10 +167,12 @@ ValueId TensorAlgebra::take(ValueId x, int64_t axis, const std::vector<int64_t>&
   return take_rows(x, axis, constant(DType::kI64, {static_cast<int64_t>(rows.size())}, rows));
 }
 
+// The same with indices that are values.
 ValueId TensorAlgebra::take_rows(ValueId x, int64_t axis, ValueId indices) {
   return move_axis(op("shape.gather_rows", {move_axis(x, axis, 0), indices}), 0, axis);
 }
 
+// With a constant on both sides.
 ValueId TensorAlgebra::pad(ValueId x, int64_t axis, int64_t before, int64_t after, double value) {
   if (has_error() || (before == 0 && after == 0)) return x;
   if (!allows(before) || !allows(after)) return kNoValue;
@@ -171,6 +187,7 @@ ValueId TensorAlgebra::pad(ValueId x, int64_t axis, int64_t before, int64_t afte
   return concat(parts, axis);
 }
 
+// The last two dims are matrices, all before them pairs.
 ValueId TensorAlgebra::matmul_pairs(ValueId a, ValueId b, const Dims& batch) {
   const Dims a_dims = dims(a), b_dims = dims(b);
   const int64_t rows = a_dims[a_dims.size() - 2], inner = a_dims.back(), columns = b_dims.back();
@@ -194,6 +211,7 @@ ValueId TensorAlgebra::matmul_pairs(ValueId a, ValueId b, const Dims& batch) {
   return reshape(concat(products, 0), y_shape);
 }
 
+// NumPy's matmul.
 ValueId TensorAlgebra::matmul(ValueId a, ValueId b) {
   if (has_error()) return kNoValue;
   Dims a_dims = dims(a), b_dims = dims(b);
@@ -226,16 +244,19 @@ ValueId TensorAlgebra::matmul(ValueId a, ValueId b) {
   return reshape(y, shape);
 }
 
+// sum, mean, max and the like over several axes.
 ValueId TensorAlgebra::reduce(std::string_view name, ValueId x, const Dims& axes, bool keep_dims) {
   if (axes.empty()) return x;
   return op(fmt::format("reduction.{}", name), {x}, {{"axes", axes}, {"keep_dims", keep_dims}});
 }
 
+// An operation on the last axis, applied to another one.
 ValueId TensorAlgebra::along(std::string_view id, ValueId x, int64_t axis) {
   const int64_t last = rank(x) - 1;
   return move_axis(op(id, {move_axis(x, axis, last)}), last, axis);
 }
 
+// Of masks of 0 and 1.
 ValueId TensorAlgebra::logical_not(ValueId mask) {
   return with_scalar("compare.equal", mask, 0);
 }
@@ -252,6 +273,7 @@ ValueId TensorAlgebra::where(ValueId mask, ValueId x, ValueId y) {
             {broadcast(mask, *common), broadcast(x, *common), broadcast(y, *common)});
 }
 
+// 1 at the index, 0 elsewhere; all 0 for an index outside.
 ValueId TensorAlgebra::one_hot(ValueId indices, int64_t depth) {
   if (has_error() || !allows(depth)) return kNoValue;
   Dims wide = dims(indices);

@@ -17,8 +17,10 @@ using Dims = std::vector<int64_t>;
 // and every shape is empty, so that expressions need no checks. One thread only.
 class TensorAlgebra {
  public:
+  // Borrows the builder, whose error it shares.
   explicit TensorAlgebra(GraphBuilder& builder) : builder_(builder) {}
 
+  // For operations that have no call here.
   GraphBuilder& builder() { return builder_; }
   bool has_error() const { return builder_.has_error(); }
   Dims dims(ValueId x) const;
@@ -28,6 +30,7 @@ class TensorAlgebra {
   // A node of any operation.
   ValueId op(std::string_view id, std::initializer_list<ValueId> inputs,
              Attributes attributes = {});
+  // One operation; see OpDef for its attributes.
   ValueId op(std::string_view id, std::span<const ValueId> inputs, Attributes attributes = {});
   // The same on operands that are broadcast to their common shape first.
   ValueId binary(std::string_view id, ValueId a, ValueId b);
@@ -37,14 +40,17 @@ class TensorAlgebra {
   ValueId scalar(ValueId like, double value);
   // x op value, the value broadcast.
   ValueId with_scalar(std::string_view id, ValueId x, double value);
+  // Element by element.
   ValueId scale(ValueId x, double factor);
   ValueId cast(ValueId x, DType dtype);
 
+  // Shapes; extents are known numbers throughout.
   ValueId reshape(ValueId x, const Dims& dims);
   ValueId permute(ValueId x, const Dims& order);
   ValueId broadcast(ValueId x, const Dims& dims);
   // The axis moved to the end, and back: move_axis(x, from, to).
   ValueId move_axis(ValueId x, int64_t from, int64_t to);
+  // Along one axis; negative axes were made positive by the caller.
   ValueId concat(std::span<const ValueId> parts, int64_t axis);
   ValueId slice(ValueId x, int64_t axis, int64_t start, int64_t end);
   // Elements `indices` of an axis, in that order; each from 0 to the extent - 1.

@@ -10,13 +10,16 @@
 namespace quern::onnx {
 namespace {
 
+// The domain of these operators.
 constexpr std::string_view kDomain = "ai.onnx.preview.training";
 
 // Input i of group k, of `groups` groups after R and T.
 struct Groups {
   size_t count = 0;  // tensors in a group
+  // Inputs stand in groups: all parameters, then all gradients, and so on.
   size_t input(size_t group, size_t i) const { return 2 + group * count + i; }
 };
+// Errors: a number of inputs that makes no groups.
 Result<Groups> read_groups(const NodeContext& c, size_t groups) {
   if (c.num_inputs() < 2 + groups || (c.num_inputs() - 2) % groups != 0) {
     return fail::invalid("{} has {} inputs.", c.node().op_type, c.num_inputs());
@@ -33,6 +36,7 @@ ValueId moved(TensorAlgebra& g, ValueId x, double rate, ValueId step) {
   return g.op("elementwise.sub", {x, g.with_scalar("math.mul", step, rate)});
 }
 
+// Duchi et al. 2011.
 Result<void> adagrad(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const Groups groups, read_groups(c, 3));
@@ -57,6 +61,7 @@ ValueId mixed(TensorAlgebra& g, double a, ValueId old, ValueId now) {
   return g.op("math.add", {g.scale(old, a), g.scale(now, 1 - a)});
 }
 
+// Kingma and Ba 2014, with the bias corrections of the operator's description.
 Result<void> adam(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const Groups groups, read_groups(c, 4));
@@ -83,6 +88,7 @@ Result<void> adam(NodeContext& c) {
   return c.done();
 }
 
+// Plain or Nesterov's.
 Result<void> momentum(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const Groups groups, read_groups(c, 3));

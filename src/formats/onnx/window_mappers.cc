@@ -21,6 +21,7 @@ ValueId padded(TensorAlgebra& g, ValueId x, const std::vector<AxisWindow>& windo
   return x;
 }
 
+// A bias for each channel.
 ValueId add_bias(TensorAlgebra& g, ValueId y, ValueId bias) {
   if (bias == kNoValue) return y;
   Dims column(g.dims(y).size(), 1);
@@ -51,6 +52,7 @@ ValueId convolve(TensorAlgebra& g, ValueId x, ValueId weight, ValueId bias,
               std::move(attributes));
 }
 
+// Groups, strides, dilations and pads over one to three spatial axes.
 Result<void> conv(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const Dims weight = g.dims(c.in(1));
@@ -164,6 +166,7 @@ ValueId pool_axes(TensorAlgebra& g, std::string_view id, ValueId x,
   return x;
 }
 
+// The indices of the maxima are refused: they have no equivalent.
 Result<void> max_pool(NodeContext& c) {
   TensorAlgebra& g = c.g();
   if (c.wants(1)) return fail::unimplemented("The indices of a max pool have no equivalent.");
@@ -198,6 +201,7 @@ ValueId sum_windows(TensorAlgebra& g, ValueId x, const std::vector<AxisWindow>& 
   return g.scale(pool_axes(g, "pooling.avg_pool2d", padded(g, x, windows, 0), windows), taps);
 }
 
+// Pads count or do not, as the attribute says.
 Result<void> average_pool(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const auto windows, read_windows(c, g.dims(c.in(0)), {}));
@@ -227,11 +231,13 @@ Result<void> lp_pool(NodeContext& c) {
   return c.done();
 }
 
+// All but the first two.
 Dims spatial_axes(const Dims& dims) {
   Dims axes;
   for (size_t i = 2; i < dims.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   return axes;
 }
+// Means and maxima of all spatial elements.
 Result<void> global_average_pool(NodeContext& c) {
   c.out(0, c.g().reduce("mean", c.in(0), spatial_axes(c.g().dims(c.in(0))), true));
   return c.done();

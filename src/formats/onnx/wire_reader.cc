@@ -8,6 +8,7 @@
 namespace quern::onnx {
 namespace {
 
+// Of one to eight bytes.
 uint64_t little_endian(std::span<const std::byte> bytes) {
   uint64_t value = 0;
   for (size_t i = bytes.size(); i > 0; --i)
@@ -17,6 +18,7 @@ uint64_t little_endian(std::span<const std::byte> bytes) {
 
 }  // namespace
 
+// Bits of the number as floats.
 float WireField::f32() const {
   return std::bit_cast<float>(static_cast<uint32_t>(number));
 }
@@ -24,6 +26,7 @@ double WireField::f64() const {
   return std::bit_cast<double>(number);
 }
 
+// Seven bits a byte, lowest first. Errors: over ten bytes, or the end.
 Result<uint64_t> WireReader::varint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
@@ -39,6 +42,7 @@ Result<uint64_t> WireReader::varint() {
   return fail::invalid("The message has a number of more than 64 bits before byte {}.", offset());
 }
 
+// Errors: the end.
 Result<uint64_t> WireReader::fixed(size_t width) {
   if (rest_.size() < width)
     return fail::data_loss("The message ends inside a number at byte {}.", size_);
@@ -47,6 +51,7 @@ Result<uint64_t> WireReader::fixed(size_t width) {
   return value;
 }
 
+// Tag, then value. Errors: group types and tag 0, which no message has.
 Result<WireField> WireReader::next() {
   QUERN_ASSIGN_OR_RETURN(const uint64_t key, varint());
   WireField field;
@@ -81,6 +86,7 @@ Result<WireField> WireReader::next() {
   return fail::invalid("Field {} has the wire type {}, which is not used.", field.tag, key & 7);
 }
 
+// Packed or one by one: writers may choose.
 Result<void> append_integers(const WireField& field, std::vector<int64_t>& values) {
   if (field.type == WireType::kVarint) {
     values.push_back(field.integer());

@@ -18,10 +18,12 @@ enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 
 // One field of a message. `number` holds varints and fixed numbers, `bytes` length-delimited data.
 struct WireField {
   uint32_t tag = 0;  // the field's number
+  // Which of the members counts.
   WireType type = WireType::kVarint;
   uint64_t number = 0;
   std::span<const std::byte> bytes;
 
+  // The number as the field's description wants it.
   int64_t integer() const { return static_cast<int64_t>(number); }
   float f32() const;
   double f64() const;
@@ -33,13 +35,16 @@ struct WireField {
 // Walks the fields of one message in the order of the bytes. Nothing is copied or allocated.
 class WireReader {
  public:
+  // Borrows the message.
   explicit WireReader(std::span<const std::byte> message) : rest_(message), size_(message.size()) {}
 
+  // Between fields.
   bool is_at_end() const { return rest_.empty(); }
   // Errors: kDataLoss where the message ends inside a field, kInvalidArgument for a malformed one.
   Result<WireField> next();
 
  private:
+  // Errors name the offset.
   Result<uint64_t> varint();
   Result<uint64_t> fixed(size_t width);
   size_t offset() const { return size_ - rest_.size(); }
@@ -50,6 +55,7 @@ class WireReader {
 
 // Appends the numbers of a repeated field, which may be packed (one run of bytes) or single.
 Result<void> append_integers(const WireField& field, std::vector<int64_t>& values);
+// The same for floats.
 Result<void> append_floats(const WireField& field, std::vector<float>& values);
 Result<void> append_doubles(const WireField& field, std::vector<double>& values);
 

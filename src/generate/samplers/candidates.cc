@@ -15,6 +15,7 @@ bool is_before(const Candidate& a, const Candidate& b) {
 
 }  // namespace
 
+// Tokens without a logit, which masks may name, are left out.
 void Candidates::assign(std::span<const float> logits, const TokenMask* allowed) {
   list_.clear();
   is_sorted_ = false;
@@ -33,6 +34,7 @@ void Candidates::assign(std::span<const float> logits, const TokenMask* allowed)
   }
 }
 
+// Once; later calls find it sorted.
 void Candidates::sort() {
   keep_best(list_.size());
 }
@@ -51,6 +53,7 @@ void Candidates::keep_best(size_t count) {
   is_sorted_ = true;
 }
 
+// Infinite logits share everything among themselves.
 void Candidates::normalise() {
   if (is_normalised_ || list_.empty()) return;
   sort();
@@ -74,18 +77,21 @@ std::span<Candidate> Candidates::change_logits() {
   return list_;
 }
 
+// Keeps what is sorted sorted.
 void Candidates::keep_head(size_t count) {
   if (count >= list_.size()) return;
   list_.resize(count);
   is_normalised_ = false;
 }
 
+// For XTC: the most probable ones go.
 void Candidates::drop_head(size_t count) {
   if (count == 0) return;
   list_.erase(list_.begin(), list_.begin() + static_cast<int64_t>(count));
   is_normalised_ = false;
 }
 
+// Candidates with a probability of 0 add nothing.
 double entropy(const Candidates& candidates) {
   double sum = 0.0;
   for (const Candidate& c : candidates.list()) {

@@ -12,6 +12,7 @@ namespace quern {
 
 // A token that may be chosen. A plain value.
 struct Candidate {
+  // Its id and its logit so far.
   int32_t token = 0;
   float logit = 0.0F;
   float probability = 0.0F;  // only after normalise()
@@ -23,6 +24,7 @@ class Candidates {
   // All tokens, or those of the mask that have a logit; by rising token.
   void assign(std::span<const float> logits, const TokenMask* allowed);
 
+  // Views, valid until the next change.
   bool is_empty() const { return list_.empty(); }
   size_t size() const { return list_.size(); }
   std::span<const Candidate> list() const { return list_; }
@@ -41,12 +43,14 @@ class Candidates {
   void keep_head(size_t count);
   // Removes the first `count` < size() of the list.
   void drop_head(size_t count);
+  // Order and logits of the others stay.
   template <class Predicate>
   void remove_if(Predicate&& predicate) {
     if (std::erase_if(list_, predicate) > 0) is_normalised_ = false;
   }
 
  private:
+  // And what is known about its order.
   std::vector<Candidate> list_;
   bool is_sorted_ = false;
   bool is_normalised_ = false;

@@ -33,6 +33,7 @@ void common_prefixes(std::span<const int32_t> text, Breaks&& breaks, std::vector
 
 }  // namespace
 
+// Breakers are looked up by binary search.
 DryStage::DryStage(const DryOptions& options, std::vector<int32_t> breakers)
     : options_(options), breakers_(std::move(breakers)) {
   std::sort(breakers_.begin(), breakers_.end());
@@ -57,6 +58,7 @@ void DryStage::measure(std::span<const int32_t> history) {
   }
 }
 
+// Lengths are measured once, then every candidate pays for its own.
 void DryStage::apply(Candidates& candidates, const StageContext& context) {
   measure(last_tokens(context.history, options_.range));
   for (Candidate& c : candidates.change_logits()) {

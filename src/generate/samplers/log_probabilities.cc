@@ -8,6 +8,7 @@
 
 namespace quern {
 
+// Independent of the sampler's stages.
 LogprobReport log_probabilities(std::span<const float> logits, int32_t chosen, int64_t num_top) {
   const float highest = *std::max_element(logits.begin(), logits.end());
   // Infinite logits share the mass equally.

@@ -6,6 +6,7 @@
 
 namespace quern {
 
+// Biases of one token add up; -infinity removes it.
 void add_logit_bias(std::span<const LogitBias> biases, Candidates& candidates) {
   if (biases.empty()) return;
   const std::span<Candidate> list = candidates.change_logits();

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// A stage behind the interface.
 template <class Stage, class... Args>
 std::unique_ptr<SamplerStage> make_if(bool is_on, const Args&... args) {
   if (!is_on) return nullptr;
@@ -19,6 +20,7 @@ std::unique_ptr<SamplerStage> make_if(bool is_on, const Args&... args) {
 
 }  // namespace
 
+// One case for each kind.
 std::unique_ptr<SamplerStage> make_sampler_stage(SamplerStageKind kind,
                                                  const SamplerOptions& options) {
   switch (kind) {

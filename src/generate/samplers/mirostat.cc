@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// The best candidate stays, whatever its surprise.
 void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*/) {
   candidates.normalise();
   // The best candidate stays even where it surprises too much.
@@ -17,6 +18,7 @@ void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*
   candidates.keep_head(count);
 }
 
+// Steers mu by how surprising the choice was.
 void MirostatStage::observe(const Candidate& chosen) {
   const double surprise = -strict_log2(static_cast<double>(chosen.probability));
   mu_ = mu_ - options_.eta * (surprise - options_.tau);

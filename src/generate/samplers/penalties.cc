@@ -5,16 +5,19 @@
 
 namespace quern {
 
+// All of them where the history is shorter.
 std::span<const int32_t> last_tokens(std::span<const int32_t> history, int64_t length) {
   if (length < 0) return history;
   return history.last(std::min(history.size(), static_cast<size_t>(length)));
 }
 
+// Options that change nothing make no stage.
 bool PenaltiesStage::is_on(const PenaltyOptions& options) {
   const bool changes = options.repeat != 1 || options.frequency != 0 || options.presence != 0;
   return changes && options.window != 0;
 }
 
+// Counts first, so that each candidate is looked up once.
 void PenaltiesStage::apply(Candidates& candidates, const StageContext& context) {
   const auto window = last_tokens(context.history, options_.window);
   for (const int32_t token : window) {
