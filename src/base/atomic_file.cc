@@ -30,6 +30,11 @@ tl::unexpected<Error> cannot(std::string_view verb, const std::string& path) {
                     "File '{}' cannot be {}: {}.", path, verb, std::strerror(errno));
 }
 
+// A part of what was written may be missing in the middle: nothing can make this file right.
+tl::unexpected<Error> not_whole(const std::string& path) {
+  return fail::precondition("File '{}' is not whole: a write of it failed before.", path);
+}
+
 // The rename is lasting only when the folder is on the disk too. Some file systems refuse to
 // synchronise a folder, which is no reason to fail.
 void sync_folder_of(const std::string& path) {
@@ -52,6 +57,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)),
       fd_(std::exchange(other.fd_, -1)),
+      has_failed_(other.has_failed_),
       size_(other.size_),
       pending_(std::move(other.pending_)) {}
 
@@ -82,6 +88,7 @@ Result<void> AtomicFile::write_through(std::span<const std::byte> bytes) {
     // The system may take a part of the bytes only.
     if (written < 0) {
       if (errno == EINTR) continue;
+      has_failed_ = true;
       return cannot("written", path_);
     }
     bytes = bytes.subspan(static_cast<size_t>(written));
@@ -97,6 +104,7 @@ Result<void> AtomicFile::flush() {
 
 Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   if (fd_ < 0) return fail::precondition("File '{}' was committed; it takes no more.", path_);
+  if (has_failed_) return not_whole(path_);
   size_ += static_cast<int64_t>(bytes.size());
   // Large pieces go straight to the system, behind what waits.
   if (pending_.size() + bytes.size() > kPendingBytes) QUERN_TRY(flush());
@@ -115,6 +123,7 @@ Result<void> AtomicFile::write_zeros(int64_t count) {
 
 Result<void> AtomicFile::commit(Durability durability) {
   if (fd_ < 0) return fail::precondition("File '{}' was committed before.", path_);
+  if (has_failed_) return not_whole(path_);
   QUERN_TRY(flush());
   const bool is_lasting = durability == Durability::kPowerLoss;
   if (is_lasting && ::fsync(fd_) != 0) return cannot("flushed to the disk", path_);

@@ -39,7 +39,8 @@ class AtomicFile {
   Result<void> write_zeros(int64_t count);
   // Bytes appended so far.
   int64_t size_bytes() const { return size_; }
-  // At most once, and last. Errors: kFailedPrecondition when repeated.
+  // At most once, and last. Errors: kFailedPrecondition when repeated, and after a write that
+  // failed: how much of it was taken is unknown, so such a file can only be thrown away.
   Result<void> commit(Durability durability = Durability::kPowerLoss);
 
  private:
@@ -50,7 +51,8 @@ class AtomicFile {
 
   std::string path_;
   std::string temporary_;
-  int fd_;            // owned; -1 after commit() and in a moved-from object
+  int fd_;  // owned; -1 after commit() and in a moved-from object
+  bool has_failed_ = false;
   int64_t size_ = 0;  // appended, pending bytes included
   std::vector<std::byte> pending_;
 };

@@ -4,14 +4,33 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace quern {
 namespace {
 
-// Puts HOME back at the end of a test.
+// Puts the variables back at the end of a test.
 class EnvironmentTest : public testing::Test {
  protected:
-  ~EnvironmentTest() override { ::setenv("HOME", before_.c_str(), 1); }
-  const std::string before_ = read_environment().home;
+  EnvironmentTest() {
+    for (const char* name : {"HOME", "QUERN_CACHE", "XDG_CACHE_HOME"}) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(name,
+                           value == nullptr ? std::nullopt : std::optional<std::string>(value));
+    }
+  }
+  ~EnvironmentTest() override {
+    for (const auto& [name, value] : before_) {
+      if (value) ::setenv(name.c_str(), value->c_str(), 1);
+      if (!value) ::unsetenv(name.c_str());
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
 TEST_F(EnvironmentTest, HomeIsTheVariable) {
@@ -30,6 +49,20 @@ TEST_F(EnvironmentTest, EachCallLooksAgain) {
   ASSERT_EQ(::setenv("HOME", "/b", 1), 0);
   EXPECT_EQ(read_environment().home, "/b");
   EXPECT_EQ(first.home, "/a");
+}
+
+// QUERN_CACHE, else quern in XDG_CACHE_HOME, else in the home's own cache.
+TEST_F(EnvironmentTest, TheCacheIsFoundInThreePlaces) {
+  ::setenv("HOME", "/home/me", 1);
+  ::setenv("XDG_CACHE_HOME", "/caches", 1);
+  ::setenv("QUERN_CACHE", "/q", 1);
+  EXPECT_EQ(read_environment().cache_folder, "/q");
+  ::unsetenv("QUERN_CACHE");
+  EXPECT_EQ(read_environment().cache_folder, "/caches/quern");
+  ::unsetenv("XDG_CACHE_HOME");
+  EXPECT_EQ(read_environment().cache_folder, "/home/me/.cache/quern");
+  ::unsetenv("HOME");
+  EXPECT_EQ(read_environment().cache_folder, "./.cache/quern");
 }
 
 }  // namespace
