@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "formats/model_metadata.h"
+
 namespace quern {
 namespace {
 
@@ -26,6 +28,28 @@ Metadata sample() {
 template <class T>
 std::string message(const Result<T>& result) {
   return result ? "no error" : result.error().message;
+}
+
+TEST(Metadata, ElementsOutsideAnArrayAreErrors) {
+  const auto nothing = MetadataValue::texts({});
+  EXPECT_EQ(message(nothing.text_at(0)), "has 0 elements; element 0 is needed");
+  EXPECT_EQ(message(MetadataValue::numbers<float>({}).number_at(0)),
+            "has 0 elements; element 0 is needed");
+  const auto three = MetadataValue::numbers<int32_t>(std::array<int32_t, 3>{4, 0, 4});
+  EXPECT_EQ(message(three.integer_at(3)), "has 3 elements; element 3 is needed");
+  EXPECT_EQ(message(three.bool_at(-1)), "has 3 elements; element -1 is needed");
+  EXPECT_EQ(three.integer_at(2).value(), 4);
+  EXPECT_EQ(message(MetadataValue::text("one").text_at(1)), "has 1 elements; element 1 is needed");
+}
+
+// Found by fuzzing.
+TEST(ModelMetadata, AnArchitectureThatIsAnEmptyArrayIsRefused) {
+  Metadata metadata;
+  metadata.set("general.architecture", MetadataValue::texts({}));
+  EXPECT_EQ(
+      message(check_model_metadata(metadata)),
+      "Metadata key 'general.architecture' is empty or of type array of string; the name of a "
+      "model family is needed.");
 }
 
 TEST(Metadata, TypesFollowTheWidthOfTheNumber) {

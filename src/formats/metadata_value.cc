@@ -96,8 +96,14 @@ std::string MetadataValue::type_name() const {
   return fmt::format("{}{}", is_array_ ? "array of " : "", metadata_type_name(type_));
 }
 
+Result<void> MetadataValue::check_index(int64_t i) const {
+  if (i >= 0 && i < size()) return {};
+  return fail::invalid("has {} elements; element {} is needed", size(), i);
+}
+
 // Errors: no integer, past 64 bits, or outside the array.
 Result<int64_t> MetadataValue::integer_at(int64_t i) const {
+  QUERN_TRY(check_index(i));
   switch (type_) {
     case MetadataType::kUint8:
       return load<uint8_t>(i);
@@ -127,6 +133,7 @@ Result<int64_t> MetadataValue::integer_at(int64_t i) const {
 
 // Integers are numbers too.
 Result<double> MetadataValue::number_at(int64_t i) const {
+  QUERN_TRY(check_index(i));
   switch (type_) {
     case MetadataType::kFloat32:
       return load<float>(i);
@@ -146,6 +153,7 @@ Result<double> MetadataValue::number_at(int64_t i) const {
 
 // Booleans only.
 Result<bool> MetadataValue::bool_at(int64_t i) const {
+  QUERN_TRY(check_index(i));
   if (type_ == MetadataType::kBool) return load<uint8_t>(i) != 0;
   const auto value = integer_at(i);
   if (!value) return fail::invalid("is of type {}; a bool is needed", type_name());
@@ -158,6 +166,7 @@ Result<std::string_view> MetadataValue::text_at(int64_t i) const {
   if (type_ != MetadataType::kString) {
     return fail::invalid("is of type {}; a string is needed", type_name());
   }
+  QUERN_TRY(check_index(i));
   if (!is_array_) return std::string_view(bytes_);
   const auto index = static_cast<size_t>(i);
   const size_t begin = index == 0 ? 0 : ends_[index - 1];

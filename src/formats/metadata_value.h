@@ -100,6 +100,8 @@ class MetadataValue {
   bool operator==(const MetadataValue&) const = default;
 
  private:
+  // Errors: an element that is not there.
+  Result<void> check_index(int64_t i) const;
   // Bytes of one element.
   template <class T>
   static std::string bytes_of(std::span<const T> values) {
