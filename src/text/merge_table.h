@@ -26,8 +26,9 @@ class MergeTable {
   const Merge* find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
     for (size_t i = hash(key) & mask_;; i = (i + 1) & mask_) {
-      if (slots_[i].key == key) return &slots_[i].merge;
+      // First: two symbols of -1, which stand for unknown characters, have the key of no pair.
       if (slots_[i].key == kEmpty) return nullptr;
+      if (slots_[i].key == key) return &slots_[i].merge;
     }
   }
 

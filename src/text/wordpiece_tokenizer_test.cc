@@ -56,5 +56,89 @@ TEST(WordPiece, SpecialTokensAreReadOnDemand) {
   EXPECT_EQ(make(small())->decode(Ids{1, 3, 4, 5, 8, 6, 2}), "unaffable , able");
 }
 
+// A vocabulary as it is published; files write ▁ before tokens that begin a word and leave out the
+// ## of those that go on with one.
+Vocabulary published() {
+  const std::vector<std::string> tokens = {
+      "[PAD]", "[UNK]",  "[CLS]", "[SEP]", "[MASK]", "a",    "b",     "c",
+      "ab",    "abc",    "##a",   "##b",   "##c",    "##bc", "##cab", "un",
+      "##aff", "##able", "##ed",  "hello", "wor",    "##ld", ",",     ".",
+      "!",     "'",      "##s",   "日",    "本",     "é",    "e",     "##é"};
+  Vocabulary v{.model = "bert"};
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const bool goes_on = tokens[i].starts_with("##");
+    v.tokens.push_back(i < 5 ? tokens[i] : goes_on ? tokens[i].substr(2) : "\u2581" + tokens[i]);
+    v.types.push_back(i == 1  ? TokenType::kUnknown
+                      : i < 5 ? TokenType::kControl
+                              : TokenType::kNormal);
+  }
+  v.special.unk = 1;
+  v.special.cls = 2;
+  v.special.sep = 3;
+  v.strip_accents = false;
+  return v;
+}
+
+// Ids of the Rust library `tokenizers` 0.23: WordPiece after BertNormalizer and BertPreTokenizer.
+TEST(WordPiece, GivesTheIdsOfHuggingFace) {
+  struct Case {
+    std::string text;
+    Ids ids;
+  };
+  const std::vector<Case> cases = {
+      {"", {}},
+      {"a", {5}},
+      {"abc", {9}},
+      {"abcabc", {9, 10, 13}},
+      {"abcab", {9, 10, 11}},
+      {"cab", {7, 10, 11}},
+      {"bca", {6, 12, 10}},
+      {"unaffable", {15, 16, 17}},
+      {"unaffabled", {1}},
+      {"hello, world.", {19, 22, 20, 21, 23}},
+      {"hello world!", {19, 20, 21, 24}},
+      {"HELLO", {19}},
+      {"helloa", {19, 10}},
+      {"xyz", {1}},
+      {"a xyz b", {5, 1, 6}},
+      {"abcx", {1}},
+      {"日本", {27, 28}},
+      {"日a", {27, 5}},
+      {"é", {29}},
+      {"eé", {30, 31}},
+      {"É", {29}},
+      {"a'b", {5, 25, 6}},
+      {"'s", {25, 1}},
+      {"it's", {1, 25, 1}},
+      {"  a  b  ", {5, 6}},
+      {"a\nb", {5, 6}},
+      {"abcc", {9, 12}},
+      {"aabbcc", {5, 10, 11, 13, 12}},
+      {"!!", {24, 24}},
+      {"un un", {15, 15}},
+  };
+  for (const Case& test : cases) {
+    EXPECT_EQ(encode(published(), test.text, {.add_special = false}), test.ids) << test.text;
+  }
+}
+
+TEST(WordPiece, FlagsOfTheFileChangeTheFrameAndTheCleaning) {
+  Vocabulary v = published();
+  v.add_bos = false;
+  EXPECT_EQ(encode(v, "a"), (Ids{5, 3}));
+  v.add_sep = false;
+  EXPECT_EQ(encode(v, "a"), Ids{5});
+  v.lowercase = false;
+  EXPECT_EQ(encode(v, "A"), Ids{1});
+  v.strip_accents = true;
+  EXPECT_EQ(encode(v, "é"), Ids{30});
+  Vocabulary without = published();
+  without.special.sep = kNoToken;
+  without.tokens.resize(27);
+  without.types.resize(27);
+  EXPECT_EQ(make(without)->encode("a").error().message,
+            "The model wants an end token, and its vocabulary names none.");
+}
+
 }  // namespace
 }  // namespace quern

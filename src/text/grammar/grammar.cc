@@ -14,8 +14,10 @@ Result<Grammar> Grammar::parse(std::string_view gbnf) {
 
 // The same for a tree that was made by program. Errors: of check_grammar() and compile_grammar().
 Result<Grammar> Grammar::compile(const GrammarAst& ast) {
-  QUERN_TRY(check_grammar(ast));
-  QUERN_ASSIGN_OR_RETURN(GrammarProgram program, compile_grammar(ast));
+  GrammarAst tree = ast;
+  tree.name_shared_parts();
+  QUERN_TRY(check_grammar(tree));
+  QUERN_ASSIGN_OR_RETURN(GrammarProgram program, compile_grammar(tree));
   return Grammar(std::make_shared<const GrammarProgram>(std::move(program)));
 }
 

@@ -50,4 +50,27 @@ RuleId GrammarAst::declare(std::string name) {
   return static_cast<RuleId>(rules_.size() - 1);
 }
 
+void GrammarAst::name_shared_parts() {
+  std::vector<uint32_t> num_uses(exprs_.size(), 0);
+  for (const GrammarExpr& expr : exprs_) {
+    for (const ExprId item : expr.items) ++num_uses[item];
+  }
+  for (const GrammarRule& rule : rules_) ++num_uses[rule.body];
+  std::vector<ExprId> replacement(exprs_.size());
+  const size_t num_rules = rules_.size();
+  for (ExprId id = 0; id < num_uses.size(); ++id) {
+    replacement[id] = id;
+    // Texts, classes and rules have no parts: to meet them again costs nothing.
+    if (num_uses[id] < 2 || exprs_[id].items.empty()) continue;
+    const RuleId shared = declare("part");
+    define(shared, id);
+    replacement[id] = rule(shared);
+  }
+  for (ExprId id = 0; id < num_uses.size(); ++id) {
+    for (ExprId& item : exprs_[id].items) item = replacement[item];
+  }
+  // The rules that were made here hold the parts themselves.
+  for (RuleId id = 0; id < num_rules; ++id) rules_[id].body = replacement[rules_[id].body];
+}
+
 }  // namespace quern

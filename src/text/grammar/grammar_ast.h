@@ -68,6 +68,10 @@ class GrammarAst {
   RuleId root() const { return root_; }
   void set_root(RuleId id) { root_ = id; }
 
+  // Gives each expression that stands in several places a rule of its own. Walks over the rest meet
+  // every expression once: nested sharing would make them as long as 2 to the depth.
+  void name_shared_parts();
+
  private:
   ExprId add(GrammarExpr expr);
 

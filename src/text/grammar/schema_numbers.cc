@@ -68,6 +68,12 @@ Result<Bound> read_bound(const SchemaJson& schema, const std::string& side, int6
   return bound;
 }
 
+// Whether the bound, as it is written, leaves no negative number: -0.5, rounded up, would too.
+bool excludes_negatives(const SchemaJson& schema, const char* keyword) {
+  const auto bound = schema.find(keyword);
+  return bound != schema.end() && bound->is_number() && bound->get<double>() >= 0;
+}
+
 }  // namespace
 
 // multipleOf is not enforced; bounds are, digit by digit.
@@ -95,7 +101,9 @@ Result<ExprId> SchemaConverter::convert_number(const SchemaJson& schema, const s
                                !schema.contains("exclusiveMinimum");
   if (low.is_given && !is_zero_or_more) not_enforced("minimum of a number", place);
   if (high.is_given) not_enforced("maximum of a number", place);
-  return low.is_given && low.value >= 0 ? rules_.non_negative_number() : rules_.number();
+  const bool is_not_negative =
+      excludes_negatives(schema, "minimum") || excludes_negatives(schema, "exclusiveMinimum");
+  return is_not_negative ? rules_.non_negative_number() : rules_.number();
 }
 
 }  // namespace quern

@@ -3,6 +3,9 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <iterator>
+#include <span>
 #include <utility>
 
 #include "text/jinja/special_case_table.h"
@@ -17,11 +20,12 @@ utf8proc_category_t category(uint32_t code_point) {
 }
 
 // Which mapping append_mapped() takes.
-enum class Case { kUpper, kLower, kTitle };
+enum class Case { kUpper, kLower, kTitle, kNone };
 
 // Special cases first: they map to several characters.
 void append_mapped(uint32_t code_point, Case to, std::string& out) {
   const auto signed_point = static_cast<utf8proc_int32_t>(code_point);
+  if (to == Case::kNone) return append_utf8(code_point, out);
   if (to == Case::kLower) {
     if (code_point == 0x130) {
       out += "i\xCC\x87";  // the only letter whose lower case is two
@@ -76,6 +80,38 @@ std::string map_case(std::string_view text, const CaseOf& case_of) {
   return out;
 }
 
+// Code points, both ends included, in order.
+struct Range {
+  uint32_t first;
+  uint32_t last;
+};
+
+// Unicode's Numeric_Type=Digit without the decimal digits.
+constexpr Range kDigitSigns[] = {
+    {0xB2, 0xB3},       {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},
+    {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+    {0x2474, 0x247C},   {0x2488, 0x2490},   {0x24EA, 0x24EA},   {0x24F5, 0x24FD},
+    {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},   {0x278A, 0x2792},
+    {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
+// Ideographs of numbers up to 10^12: letters by their category.
+constexpr uint32_t kNumberIdeographs[] = {0x4E00, 0x4E03, 0x4E07, 0x4E09, 0x4E5D, 0x4E8C,
+                                          0x4E94, 0x4EBF, 0x5104, 0x5146, 0x516B, 0x516D,
+                                          0x5341, 0x5343, 0x56DB, 0x767E, 0x842C, 0x96F6};
+// Unicode's Other_Uppercase and Other_Lowercase: letters and numbers that have a case by their
+// look.
+constexpr Range kOtherUpper[] = {
+    {0x2160, 0x216F}, {0x24B6, 0x24CF}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}};
+constexpr Range kOtherLower[] = {
+    {0xAA, 0xAA},     {0xBA, 0xBA},     {0x2B0, 0x2B8},   {0x2C0, 0x2C1},   {0x2E0, 0x2E4},
+    {0x345, 0x345},   {0x37A, 0x37A},   {0x1D2C, 0x1D6A}, {0x1D78, 0x1D78}, {0x1D9B, 0x1DBF},
+    {0x2071, 0x2071}, {0x207F, 0x207F}, {0x2090, 0x209C}, {0x2170, 0x217F}, {0x24D0, 0x24E9},
+    {0x2C7C, 0x2C7D}, {0xA69C, 0xA69D}, {0xA770, 0xA770}, {0xA7F8, 0xA7F9}, {0xAB5C, 0xAB5F}};
+
+bool is_among(std::span<const Range> ranges, uint32_t code_point) {
+  return std::ranges::any_of(
+      ranges, [&](const Range& r) { return code_point >= r.first && code_point <= r.last; });
+}
+
 // Whether the character is to be stripped: whitespace where there is no set.
 bool in_set(uint32_t code_point, std::string_view character, const std::string* set) {
   return set == nullptr ? is_space(code_point) : set->find(character) != std::string::npos;
@@ -123,18 +159,28 @@ bool is_digit(uint32_t code_point) {
   return category(code_point) == UTF8PROC_CATEGORY_ND;
 }
 
+bool is_digit_sign(uint32_t code_point) {
+  return is_digit(code_point) || is_among(kDigitSigns, code_point);
+}
+
+bool is_numeric(uint32_t code_point) {
+  const auto kind = category(code_point);
+  return (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO) ||
+         std::ranges::find(kNumberIdeographs, code_point) != std::end(kNumberIdeographs);
+}
+
 bool is_upper(uint32_t code_point) {
-  return category(code_point) == UTF8PROC_CATEGORY_LU;
+  return category(code_point) == UTF8PROC_CATEGORY_LU || is_among(kOtherUpper, code_point);
 }
 
 bool is_lower(uint32_t code_point) {
-  return category(code_point) == UTF8PROC_CATEGORY_LL;
+  return category(code_point) == UTF8PROC_CATEGORY_LL || is_among(kOtherLower, code_point);
 }
 
 // Lu, Ll, Lt and the others with the property Cased.
 bool is_cased(uint32_t code_point) {
-  const auto kind = category(code_point);
-  return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LT;
+  return is_upper(code_point) || is_lower(code_point) ||
+         category(code_point) == UTF8PROC_CATEGORY_LT;
 }
 
 // What \w matches: letters, digits and the underscore.
@@ -150,6 +196,12 @@ std::string to_upper(std::string_view text) {
 
 std::string to_lower(std::string_view text) {
   return map_case(text, [](uint32_t) { return Case::kLower; });
+}
+
+std::string swap_case(std::string_view text) {
+  return map_case(text, [](uint32_t c) {
+    return is_upper(c) ? Case::kLower : is_lower(c) ? Case::kUpper : Case::kNone;
+  });
 }
 
 // Case folding for comparisons without case: str.casefold, not lower.

@@ -13,6 +13,10 @@ bool is_printable(uint32_t code_point);
 bool is_space(uint32_t code_point);   // str.isspace
 bool is_letter(uint32_t code_point);  // str.isalpha
 bool is_digit(uint32_t code_point);   // decimal digits of any script
+// str.isdigit: also superscripts, circled digits and the like.
+bool is_digit_sign(uint32_t code_point);
+// str.isnumeric: also fractions, Roman numerals and the usual ideographs of numbers.
+bool is_numeric(uint32_t code_point);
 // Letters that have a case: str.isupper and the like look at these only.
 bool is_cased(uint32_t code_point);
 bool is_upper(uint32_t code_point);
@@ -27,6 +31,8 @@ std::string to_lower(std::string_view text);
 std::string capitalize(std::string_view text);
 // For comparisons without case: "ß" is "ss".
 std::string fold_case(std::string_view text);
+// Upper case to lower and the other way round; what has neither case stays.
+std::string swap_case(std::string_view text);
 // Each run of letters capitalised, as str.title().
 std::string title(std::string_view text);
 

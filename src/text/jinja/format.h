@@ -26,10 +26,17 @@ struct FormatSpec {
   int width = 0;
   int precision = -1;
   char type = 0;
+  bool pads_zeros = false;  // "0" before the width: zeros go behind the sign of numbers
 };
 
 // A number or text laid out. Errors: kInvalidArgument (the type does not fit the value).
 Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value& value);
+
+// What repr() gives, in ASCII: other characters as \xHH, \uHHHH or \UHHHHHHHH.
+std::string escape_non_ascii(std::string_view text);
+
+// The character of a number for %c and {:c}. Errors: kInvalidArgument for what is no code point.
+Result<std::string> character_of(int64_t number);
 
 // Widths and precisions past this are refused.
 inline constexpr int kMaxFormatWidth = 1'000'000;

@@ -53,9 +53,10 @@ Result<FormatSpec> parse_spec(std::string_view text) {
     if (take(text, sign)) spec.sign = sign;
   }
   spec.is_alternate = take(text, '#');
-  if (take(text, '0') && spec.align == 0) {
-    spec.fill = "0";
-    spec.align = '=';
+  const bool has_fill = first > 0 && whole.size() > first && is_align(whole[first]);
+  if (take(text, '0')) {
+    if (!has_fill) spec.fill = "0";
+    spec.pads_zeros = spec.align == 0;
   }
   QUERN_ASSIGN_OR_RETURN(const int width, take_number(text));
   spec.width = std::max(width, 0);
@@ -70,17 +71,39 @@ Result<FormatSpec> parse_spec(std::string_view text) {
     spec.type = text[0];
     text.remove_prefix(1);
   }
-  const bool is_known =
-      spec.type == 0 || std::string_view("dxXobeEfFgG%s").find(spec.type) != std::string_view::npos;
+  const bool is_known = spec.type == 0 || std::string_view("cdxXobeEfFgGn%s").find(spec.type) !=
+                                              std::string_view::npos;
   if (!text.empty() || !is_known) return fail::invalid("The format '{}' is not valid", whole);
   return spec;
+}
+
+// What Python refuses: layouts of numbers on texts and the other way round.
+Result<void> check_spec(const FormatSpec& spec, const Value& value, std::string_view text) {
+  const auto refuse = [&] {
+    return fail::invalid("The format '{}' does not fit a value of type '{}'", text,
+                         type_name(value));
+  };
+  if (text.empty()) return {};
+  if (value.is_number()) {
+    const bool is_float =
+        spec.type != 0 && std::string_view("eEfFgGn%").find(spec.type) != std::string_view::npos;
+    const bool is_whole = value.is_integral() && !is_float;
+    return spec.type == 's' || (is_whole && spec.precision >= 0) ? Result<void>(refuse())
+                                                                 : Result<void>();
+  }
+  const bool has_number_layout =
+      spec.align == '=' || spec.sign != '-' || spec.is_alternate || spec.grouping != 0;
+  return !value.is_string() || has_number_layout ? Result<void>(refuse()) : Result<void>();
 }
 
 // Runs str.format: literal text, doubled braces and fields.
 class BraceFormatter {
  public:
-  BraceFormatter(Interpreter& interpreter, std::string_view format, const Arguments& arguments)
-      : interpreter_(interpreter), rest_(format), arguments_(arguments) {}
+  BraceFormatter(Interpreter& interpreter, const Value& format, const Arguments& arguments)
+      : interpreter_(interpreter),
+        rest_(format.text()),
+        is_safe_(format.is_safe()),
+        arguments_(arguments) {}
 
   Result<std::string> run() {
     while (!rest_.empty()) {
@@ -105,32 +128,66 @@ class BraceFormatter {
  private:
   // One {field}: which argument, what of it, its conversion and its specification.
   Result<void> field() {
-    const size_t end = rest_.find('}');
-    if (end == std::string_view::npos) return fail::invalid("A format has a '{{' without an end");
-    std::string_view name = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    std::string_view spec_text;
-    if (const size_t colon = name.find(':'); colon != std::string_view::npos) {
-      spec_text = name.substr(colon + 1);
-      name = name.substr(0, colon);
+    const size_t end = rest_.find_first_of(":{}");
+    if (end == std::string_view::npos || rest_[end] == '{') {
+      return fail::invalid("A format has a '{{' without an end");
     }
+    std::string_view name = rest_.substr(0, end);
+    const bool has_spec = rest_[end] == ':';
+    rest_.remove_prefix(end + 1);
     char conversion = 0;
     if (name.size() >= 2 && name[name.size() - 2] == '!') {
       conversion = name.back();
       name.remove_suffix(2);
+      if (std::string_view("sra").find(conversion) == std::string_view::npos) {
+        return fail::invalid("A format has the conversion '!{}'; there are !s, !r and !a",
+                             conversion);
+      }
+    }
+    QUERN_ASSIGN_OR_RETURN(Value value, find_value(name));
+    std::string spec_text;
+    if (has_spec) {
+      QUERN_ASSIGN_OR_RETURN(spec_text, take_spec());
     }
     QUERN_ASSIGN_OR_RETURN(const FormatSpec spec, parse_spec(spec_text));
-    QUERN_ASSIGN_OR_RETURN(Value value, find_value(name));
     Heap& heap = interpreter_.heap();
     if (conversion != 0) {
-      std::string text;
-      QUERN_TRY(conversion == 's' ? append_text(heap, value, text)
-                                  : append_repr(heap, value, text));
-      value = heap.text(std::move(text));
+      QUERN_ASSIGN_OR_RETURN(value, converted(conversion, value));
     }
+    QUERN_TRY(check_spec(spec, value, spec_text));
     QUERN_ASSIGN_OR_RETURN(const std::string text, format_value(heap, spec, value));
-    out_ += text;
+    // What a safe format shows must be safe too.
+    out_ += is_safe_ && !value.is_safe() ? escape_html(text) : text;
     return {};
+  }
+
+  // !s, !r or !a.
+  Result<Value> converted(char conversion, const Value& value) {
+    Heap& heap = interpreter_.heap();
+    std::string text;
+    QUERN_TRY(conversion == 's' ? append_text(heap, value, text) : append_repr(heap, value, text));
+    return heap.text(conversion == 'a' ? escape_non_ascii(text) : std::move(text));
+  }
+
+  // The specification up to the end of the field; fields inside of it stand for their values.
+  Result<std::string> take_spec() {
+    std::string spec;
+    while (!rest_.empty()) {
+      const char c = rest_[0];
+      rest_.remove_prefix(1);
+      if (c == '}') return spec;
+      if (c != '{') {
+        spec += c;
+        continue;
+      }
+      const size_t end = rest_.find_first_of("{}");
+      if (end == std::string_view::npos || rest_[end] == '{') break;
+      QUERN_ASSIGN_OR_RETURN(const Value value, find_value(rest_.substr(0, end)));
+      rest_.remove_prefix(end + 1);
+      QUERN_TRY(append_text(interpreter_.heap(), value, spec));
+      QUERN_TRY(interpreter_.heap().reserve(spec.size()));
+    }
+    return fail::invalid("A format has a '{{' without an end");
   }
 
   // The argument that a field names, by its number, its name or, without either, in turn.
@@ -138,6 +195,10 @@ class BraceFormatter {
     const auto number =
         name.empty() ? std::optional<int64_t>(num_taken_++) : parse_integer(name, 10);
     if (number) {
+      has_numbers_ = has_numbers_ || !name.empty();
+      if (has_numbers_ && num_taken_ > 0) {
+        return fail::invalid("A format has fields with numbers and fields without");
+      }
       if (*number < 0 || static_cast<size_t>(*number) >= arguments_.positional.size()) {
         return fail::invalid("A format needs argument {}, which is not given", *number);
       }
@@ -179,8 +240,10 @@ class BraceFormatter {
 
   Interpreter& interpreter_;
   std::string_view rest_;
+  bool is_safe_;
   const Arguments& arguments_;
-  int64_t num_taken_ = 0;
+  int64_t num_taken_ = 0;  // by fields without a number
+  bool has_numbers_ = false;
   std::string out_;
 };
 
@@ -191,8 +254,7 @@ Result<Value> format_braces(Interpreter& interpreter, const Value& format,
                             const Arguments& arguments) {
   QUERN_TRY(interpreter.heap().spend_characters(format.text().size()));
   QUERN_TRY(interpreter.heap().reserve(format.text().size()));
-  QUERN_ASSIGN_OR_RETURN(std::string text,
-                         BraceFormatter(interpreter, format.text(), arguments).run());
+  QUERN_ASSIGN_OR_RETURN(std::string text, BraceFormatter(interpreter, format, arguments).run());
   return interpreter.heap().text(std::move(text), format.is_safe());
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/fail.h"
+#include "text/jinja/characters.h"
 #include "text/jinja/format.h"
 #include "text/jinja/number_parse.h"
 #include "text/jinja/value_compare.h"
@@ -15,8 +16,8 @@ namespace {
 // Runs the % operator of texts: one value, a tuple of values, or a dict of named ones.
 class PercentFormatter {
  public:
-  PercentFormatter(Heap& heap, std::string_view format, const Value& value)
-      : heap_(heap), format_(format), value_(value) {
+  PercentFormatter(Heap& heap, const Value& format, const Value& value)
+      : heap_(heap), format_(format.text()), is_safe_(format.is_safe()), value_(value) {
     is_tuple_ = value.is_list() && value.list().is_tuple();
   }
 
@@ -145,6 +146,9 @@ class PercentFormatter {
         spec.type = 's';
         std::string text;
         QUERN_TRY(type == 's' ? append_text(heap_, value, text) : append_repr(heap_, value, text));
+        if (type == 'a') text = escape_non_ascii(text);
+        // What a safe format shows must be safe too.
+        if (is_safe_ && !(type == 's' && value.is_safe())) text = escape_html(text);
         return heap_.text(std::move(text));
       }
       case 'd':
@@ -154,9 +158,13 @@ class PercentFormatter {
       case 'X':
       case 'o':
         return integer(spec, type, value);
-      case 'c':
+      case 'c': {
         spec.type = 's';
-        return value;
+        if (value.is_string() && count_characters(value.text()) == 1) return value;
+        if (!value.is_integral()) return fail::invalid("The format 'c' needs a character");
+        QUERN_ASSIGN_OR_RETURN(std::string text, character_of(value.integer()));
+        return heap_.text(std::move(text));
+      }
       default:
         break;
     }
@@ -176,7 +184,6 @@ class PercentFormatter {
   Result<Value> integer(FormatSpec& spec, char type, const Value& value) {
     const bool is_decimal = type == 'd' || type == 'i' || type == 'u';
     spec.type = is_decimal ? 'd' : type;
-    spec.precision = -1;
     if (value.is_integral()) return Value::integer(value.integer());
     const auto whole =
         is_decimal && value.is_number() ? truncate_to_integer(value.real()) : std::nullopt;
@@ -188,6 +195,7 @@ class PercentFormatter {
 
   Heap& heap_;
   std::string_view format_;
+  bool is_safe_;
   const Value& value_;
   bool is_tuple_ = false;
   size_t at_ = 0;
@@ -201,7 +209,7 @@ class PercentFormatter {
 Result<Value> format_percent(Heap& heap, const Value& format, const Value& value) {
   QUERN_TRY(heap.spend_scan(format.text().size()));
   QUERN_TRY(heap.reserve(format.text().size()));
-  QUERN_ASSIGN_OR_RETURN(std::string text, PercentFormatter(heap, format.text(), value).run());
+  QUERN_ASSIGN_OR_RETURN(std::string text, PercentFormatter(heap, format, value).run());
   return heap.text(std::move(text), format.is_safe());
 }
 

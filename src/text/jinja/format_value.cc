@@ -8,6 +8,7 @@
 #include "text/jinja/characters.h"
 #include "text/jinja/format.h"
 #include "text/jinja/value_text.h"
+#include "text/utf8.h"
 
 namespace quern::jinja {
 namespace {
@@ -41,11 +42,65 @@ NumberText integer_parts(const FormatSpec& spec, int64_t number) {
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, base);
   NumberText text{sign_text(number < 0, spec.sign), std::string(buffer.data(), end.ptr), ""};
   if (spec.is_alternate && base != 10) text.sign += std::string("0") + type;
+  // The precision of % is the least number of digits.
+  if (const auto least = static_cast<size_t>(std::max(spec.precision, 0));
+      text.digits.size() < least) {
+    text.digits.insert(0, least - text.digits.size(), '0');
+  }
   if (spec.type == 'X') {
     text.digits = upper_case(text.digits);
     text.sign = upper_case(text.sign);
   }
   return text;
+}
+
+// The digits of `layout` with this precision.
+std::string plain_digits(double magnitude, std::chars_format layout, int precision) {
+  // A float has at most 309 digits before the point.
+  std::string buffer(static_cast<size_t>(precision) + 340, '\0');
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, layout, precision);
+  buffer.resize(static_cast<size_t>(end.ptr - buffer.data()));
+  return buffer;
+}
+
+// A precision without a type: as 'g', but with a digit behind the point, which may need an exponent
+// where 'g' does not.
+std::string short_digits(double magnitude, int precision) {
+  const int digits = std::max(precision, 1);
+  std::string scientific = plain_digits(magnitude, std::chars_format::scientific, digits - 1);
+  const size_t e = scientific.find('e');
+  int exponent = 0;
+  const char* const first = scientific.data() + e + (scientific[e + 1] == '+' ? 2 : 1);
+  std::from_chars(first, scientific.data() + scientific.size(), exponent);
+  if (exponent == digits - 1) {
+    std::string mantissa = scientific.substr(0, e);
+    if (mantissa.find('.') != std::string::npos) {
+      mantissa.resize(mantissa.find_last_not_of('0') + 1);
+      if (mantissa.back() == '.') mantissa.pop_back();
+    }
+    return mantissa + scientific.substr(e);
+  }
+  std::string text = plain_digits(magnitude, std::chars_format::general, digits);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+// '#' keeps the point, and of 'g' the zeros behind it.
+std::string with_point(const FormatSpec& spec, std::string text) {
+  const size_t e = std::min(text.find('e'), text.size());
+  std::string mantissa = text.substr(0, e);
+  if (mantissa.find('.') == std::string::npos) mantissa += '.';
+  if ((spec.type | 0x20) == 'g') {
+    const auto wanted = static_cast<size_t>(spec.precision < 0 ? 6 : std::max(spec.precision, 1));
+    const size_t leading = mantissa.find_first_not_of("0.");
+    size_t digits = 0;
+    for (size_t i = std::min(leading, mantissa.size()); i < mantissa.size(); ++i) {
+      if (mantissa[i] != '.') ++digits;
+    }
+    if (leading == std::string::npos) digits = 1;
+    if (digits < wanted) mantissa.append(wanted - digits, '0');
+  }
+  return mantissa + text.substr(e);
 }
 
 // Digits of a float without its sign, as Python's types e, f, g and % print them.
@@ -54,17 +109,12 @@ std::string float_digits(const FormatSpec& spec, double magnitude) {
   if (std::isinf(magnitude)) return "inf";
   const char type = static_cast<char>(spec.type | 0x20);
   if (spec.type == 0 && spec.precision < 0) return float_text(magnitude);
-  const auto layout = spec.type == 0 || type == 'g' ? std::chars_format::general
-                      : type == 'e'                 ? std::chars_format::scientific
-                                                    : std::chars_format::fixed;
-  const int precision = spec.precision < 0 ? 6 : spec.precision;
-  // A float has at most 309 digits before the point.
-  std::string buffer(static_cast<size_t>(precision) + 340, '\0');
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, layout, precision);
-  buffer.resize(static_cast<size_t>(end.ptr - buffer.data()));
-  if (spec.type == 0 && buffer.find_first_of(".e") == std::string::npos) buffer += ".0";
-  return buffer;
+  if (spec.type == 0) return short_digits(magnitude, spec.precision);
+  const auto layout = type == 'g' || type == 'n' ? std::chars_format::general
+                      : type == 'e'              ? std::chars_format::scientific
+                                                 : std::chars_format::fixed;
+  std::string text = plain_digits(magnitude, layout, spec.precision < 0 ? 6 : spec.precision);
+  return spec.is_alternate ? with_point(spec, std::move(text)) : text;
 }
 
 // Sign, digits and what stands behind the point.
@@ -80,11 +130,14 @@ NumberText float_parts(const FormatSpec& spec, double number) {
   return parts;
 }
 
-// A separator after every third digit from the right, in the part before the point.
-std::string group_digits(const std::string& digits, char separator) {
+// Decimal digits stand in groups of 3, those of other bases in groups of 4.
+std::string group_digits(const std::string& digits, const FormatSpec& spec) {
+  const bool is_binary =
+      spec.type != 0 && std::string_view("xXob").find(spec.type) != std::string::npos;
+  const size_t group = is_binary ? 4 : 3;
   std::string out;
   for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) out += separator;
+    if (i > 0 && (digits.size() - i) % group == 0) out += spec.grouping;
     out += digits[i];
   }
   return out;
@@ -107,11 +160,20 @@ std::string align_text(const FormatSpec& spec, char align, std::string_view text
 
 // Sign, prefix, padding and digits in one text; zeros of '0' go behind the sign.
 std::string lay_out_number(const FormatSpec& spec, NumberText parts) {
-  if (spec.grouping != 0) parts.digits = group_digits(parts.digits, spec.grouping);
-  const std::string body = parts.digits + parts.rest;
-  if (spec.align != '=') {
-    return align_text(spec, spec.align == 0 ? '>' : spec.align, parts.sign + body);
+  const char align = spec.align != 0 ? spec.align : spec.pads_zeros ? '=' : '>';
+  if (spec.grouping != 0) {
+    // Zeros that fill up are grouped too.
+    const auto width = static_cast<size_t>(spec.width);
+    const size_t others = parts.sign.size() + parts.rest.size();
+    std::string grouped = group_digits(parts.digits, spec);
+    while (align == '=' && spec.fill == "0" && grouped.size() + others < width) {
+      parts.digits.insert(0, 1, '0');
+      grouped = group_digits(parts.digits, spec);
+    }
+    parts.digits = std::move(grouped);
   }
+  const std::string body = parts.digits + parts.rest;
+  if (align != '=') return align_text(spec, align, parts.sign + body);
   FormatSpec inner = spec;
   inner.width = std::max(0, spec.width - static_cast<int>(parts.sign.size()));
   return parts.sign + align_text(inner, '>', body);
@@ -134,6 +196,31 @@ bool is_one_of(char c, std::string_view set) {
 
 }  // namespace
 
+std::string escape_non_ascii(std::string_view text) {
+  std::string out;
+  for (const std::string_view character : split_characters(text)) {
+    const uint32_t c = decode_utf8(character).code_point;
+    if (character.size() == 1) {
+      out += character;
+    } else {
+      out += c < 0x100     ? fmt::format("\\x{:02x}", c)
+             : c < 0x10000 ? fmt::format("\\u{:04x}", c)
+                           : fmt::format("\\U{:08x}", c);
+    }
+  }
+  return out;
+}
+
+Result<std::string> character_of(int64_t number) {
+  const bool is_surrogate = number >= 0xD800 && number <= 0xDFFF;
+  if (number < 0 || number > 0x10FFFF || is_surrogate) {
+    return fail::invalid("The number {} is no character", number);
+  }
+  std::string text;
+  append_utf8(static_cast<uint32_t>(number), text);
+  return text;
+}
+
 // format(value, spec). Errors: kInvalidArgument for a type that the value does not have.
 Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value& value) {
   if (spec.width > kMaxFormatWidth || spec.precision > kMaxFormatWidth) {
@@ -143,12 +230,16 @@ Result<std::string> format_value(Heap& heap, const FormatSpec& spec, const Value
                       static_cast<size_t>(std::max(spec.precision, 0));
   QUERN_TRY(heap.reserve(size));
   QUERN_TRY(heap.spend_scan(size));
-  const bool is_integer_type = spec.type != 0 && is_one_of(spec.type, "dxXob");
-  const bool is_float_type = spec.type != 0 && is_one_of(spec.type, "eEfFgG%");
+  if (spec.type == 'c' && value.is_integral()) {
+    QUERN_ASSIGN_OR_RETURN(const std::string text, character_of(value.integer()));
+    return align_text(spec, spec.align == 0 ? '<' : spec.align, text);
+  }
+  const bool is_integer_type = spec.type != 0 && is_one_of(spec.type, "dxXobc");
+  const bool is_float_type = spec.type != 0 && is_one_of(spec.type, "eEfFgGn%");
   // A boolean is a number where any layout is asked for.
   const bool is_plain = spec.type == 0 && spec.width == 0 && spec.precision < 0;
   if (value.is_number() && spec.type != 's' && !(value.kind() == Kind::kBool && is_plain)) {
-    if (value.is_integral() && !is_float_type) {
+    if (value.is_integral() && (!is_float_type || spec.type == 'n')) {
       return lay_out_number(spec, integer_parts(spec, value.integer()));
     }
     if (!is_integer_type) return lay_out_number(spec, float_parts(spec, value.real()));

@@ -217,7 +217,8 @@ Result<Value> batch(Interpreter& interpreter, const Value& value, const Argument
   return generator(interpreter, std::move(batches));
 }
 
-// `count` lists of about the same size; the shorter ones get the filler where one is given.
+// `count` lists of about the same size; those that got no extra item get the filler, if one is
+// given.
 Result<Value> slice_filter(Interpreter& interpreter, const Value& value,
                            const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -236,7 +237,8 @@ Result<Value> slice_filter(Interpreter& interpreter, const Value& value,
     const size_t end = begin + size + (i < num_longer ? 1 : 0);
     std::vector<Value> part(items.begin() + static_cast<std::ptrdiff_t>(begin),
                             items.begin() + static_cast<std::ptrdiff_t>(end));
-    if (bound.is_given(1) && num_longer > 0 && i >= num_longer) part.push_back(bound.value(1));
+    // Also where all are of one size, as Jinja does it.
+    if (bound.is_given(1) && i >= num_longer) part.push_back(bound.value(1));
     QUERN_TRY(heap.spend(1));
     slices.push_back(heap.list(std::move(part)));
     begin = end;

@@ -158,6 +158,10 @@ Result<void> Parser::parse_parameters(MacroStatement& macro) {
     MacroStatement::Parameter parameter;
     const uint32_t offset = current().offset;
     QUERN_ASSIGN_OR_RETURN(parameter.name, take_name("the name of a parameter"));
+    for (const MacroStatement::Parameter& earlier : macro.parameters) {
+      if (earlier.name != parameter.name) continue;
+      return fail_at(offset, fail::invalid("Parameter '{}' stands twice", parameter.name));
+    }
     if (skip_operator("=")) {
       QUERN_ASSIGN_OR_RETURN(parameter.fallback, parse_expression());
     } else if (!macro.parameters.empty() && macro.parameters.back().fallback != nullptr) {

@@ -24,16 +24,6 @@ Result<Value> mapped(Interpreter& interpreter, const Value& receiver, const Argu
   return like(interpreter, receiver, map(receiver.text()));
 }
 
-// str.swapcase.
-std::string swap_case(std::string_view text) {
-  std::string out;
-  for (const std::string_view character : split_characters(text)) {
-    std::string upper = to_upper(character);
-    out += upper == character ? to_lower(character) : std::move(upper);
-  }
-  return out;
-}
-
 // str.strip, lstrip and rstrip, with a set of characters.
 template <bool strips_left, bool strips_right>
 Result<Value> strip(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {

@@ -1,5 +1,6 @@
 // Methods of strings that look into them or take them apart.
 #include <algorithm>
+#include <optional>
 
 #include "base/fail.h"
 #include "text/jinja/characters.h"
@@ -132,12 +133,26 @@ Result<Value> partition(Interpreter& interpreter, const Value& receiver,
   return list;
 }
 
-// The part of the receiver between the optional arguments first and first + 1.
-Result<Value> range_of(Interpreter& interpreter, const Value& receiver, const BoundArguments& bound,
-                       size_t first) {
+// A bound of find() and the like: from the end where it is negative, none for the fallback.
+Result<int64_t> place_of(const BoundArguments& bound, size_t i, int64_t size, int64_t fallback) {
+  if (!bound.is_given(i) || bound.value(i).is_none()) return fallback;
+  QUERN_ASSIGN_OR_RETURN(const int64_t place, bound.integer(i, 0));
+  return place < 0 ? std::max<int64_t>(place + size, 0) : place;
+}
+
+// The part of the receiver between the optional arguments first and first + 1; nothing where they
+// hold no place at all, where not even the empty text is found.
+Result<std::optional<Value>> range_of(Interpreter& interpreter, const Value& receiver,
+                                      const BoundArguments& bound, size_t first) {
   if (!bound.is_given(first) && !bound.is_given(first + 1)) return receiver;
-  return slice(interpreter.heap(), receiver, bound.value(first), bound.value(first + 1),
-               Value::none());
+  QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
+  const int64_t size = count_characters(receiver.text());
+  QUERN_ASSIGN_OR_RETURN(const int64_t start, place_of(bound, first, size, 0));
+  QUERN_ASSIGN_OR_RETURN(const int64_t end, place_of(bound, first + 1, size, size));
+  if (start > std::min(end, size)) return std::optional<Value>();
+  QUERN_ASSIGN_OR_RETURN(const Value part, slice(interpreter.heap(), receiver, bound.value(first),
+                                                 bound.value(first + 1), Value::none()));
+  return std::optional(part);
 }
 
 // str.startswith and endswith, with a tuple of texts and bounds.
@@ -146,17 +161,17 @@ Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
                         const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("a method", {"affix", "start", "end"}, 1));
-  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
+  QUERN_ASSIGN_OR_RETURN(const auto part, range_of(interpreter, receiver, bound, 1));
   std::vector<Value> affixes = {bound.value(0)};
   if (affixes[0].is_list() && affixes[0].list().is_tuple()) affixes = bound.value(0).list().items;
-  const std::string_view text = part.text();
+  const std::string_view text = part ? part->text() : std::string_view();
   for (const Value& affix : affixes) {
     if (!affix.is_string()) {
       return fail::invalid("A string cannot begin or end with a value of type '{}'",
                            type_name(affix));
     }
     QUERN_TRY(interpreter.heap().spend_scan(affix.text().size()));
-    if (affix.text().size() > text.size()) continue;
+    if (!part || affix.text().size() > text.size()) continue;
     const size_t at = at_begin ? 0 : text.size() - affix.text().size();
     if (text.substr(at, affix.text().size()) == affix.text()) return Value::boolean(true);
   }
@@ -169,13 +184,14 @@ Result<int64_t> position_of(Interpreter& interpreter, const Value& receiver,
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("a method", {"sub", "start", "end"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
-  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
-  const std::string_view text = part.text();
+  QUERN_ASSIGN_OR_RETURN(const auto part, range_of(interpreter, receiver, bound, 1));
+  if (!part) return -1;
+  const std::string_view text = part->text();
   QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   const size_t at = is_reversed ? text.rfind(wanted) : text.find(wanted);
   if (at == std::string_view::npos) return -1;
-  QUERN_ASSIGN_OR_RETURN(int64_t start, bound.is_given(1) ? bound.integer(1, 0) : 0);
-  if (start < 0) start = std::max<int64_t>(start + count_characters(receiver.text()), 0);
+  QUERN_ASSIGN_OR_RETURN(const int64_t start,
+                         place_of(bound, 1, count_characters(receiver.text()), 0));
   return start + count_characters(text.substr(0, at));
 }
 
@@ -201,8 +217,9 @@ Result<Value> count(Interpreter& interpreter, const Value& receiver, const Argum
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("count", {"sub", "start", "end"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::string_view wanted, bound.text(0, ""));
-  QUERN_ASSIGN_OR_RETURN(const Value part, range_of(interpreter, receiver, bound, 1));
-  const std::string_view text = part.text();
+  QUERN_ASSIGN_OR_RETURN(const auto part, range_of(interpreter, receiver, bound, 1));
+  if (!part) return Value::integer(0);
+  const std::string_view text = part->text();
   QUERN_TRY(interpreter.heap().spend_characters(text.size()));
   if (wanted.empty()) return Value::integer(count_characters(text) + 1);
   int64_t number = 0;
@@ -260,9 +277,9 @@ constexpr NamedMethod kMethods[] = {
     {"isalpha", all_are<is_letter>},
     {"isascii", is_ascii},
     {"isdecimal", all_are<is_digit>},
-    {"isdigit", all_are<is_digit>},
+    {"isdigit", all_are<is_digit_sign>},
     {"islower", is_case<false>},
-    {"isnumeric", all_are<is_digit>},
+    {"isnumeric", all_are<is_numeric>},
     {"isspace", all_are<is_space>},
     {"isupper", is_case<true>},
     {"partition", partition<false>},

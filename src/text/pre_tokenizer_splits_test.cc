@@ -1,0 +1,255 @@
+// The words of each family of pre-tokenizers, as the Rust library `tokenizers` 0.23 splits with the
+// published patterns (isolated matches).
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "text/pre_tokenizer.h"
+
+namespace quern {
+namespace {
+
+// Each row: the words, which together are the text.
+void expect_words(std::string_view name, std::vector<std::vector<std::string>> rows) {
+  const PreTokenizerSpec* spec = find_pre_tokenizer(name);
+  ASSERT_NE(spec, nullptr) << name;
+  const auto pre_tokenizer = PreTokenizer::make(*spec);
+  ASSERT_TRUE(pre_tokenizer) << pre_tokenizer.error().message;
+  PreTokenizerSession session(*pre_tokenizer);
+  for (const std::vector<std::string>& expected : rows) {
+    std::string text;
+    for (const std::string& word : expected) text += word;
+    const auto words = session.split(text);
+    ASSERT_TRUE(words) << words.error().message;
+    EXPECT_EQ(std::vector<std::string>((*words)->begin(), (*words)->end()), expected)
+        << name << ": " << text;
+  }
+}
+
+TEST(PreTokenizerSplits, Gpt2) {
+  expect_words("gpt-2", {
+                            {"Hello", ",", " world", "!"},
+                            {"it", "'s", " I", "'", "LL", " we", "'ve", " '", "twas", " don", "'t"},
+                            {" ", " two", " ", " spaces", "  ", " end", "  "},
+                            {"line", "\n", "break", "\r\n\r\n ", " next", "\n", "\t", "tab"},
+                            {"12345", " 3", ".", "14", " 1", ",", "000", ",", "000"},
+                            {"x", "=", "1", ";", "y", "+=", "2", " //", " z"},
+                            {"CamelCase", " HTTPServer", " iPhone"},
+                            {"naïve", " café", " Ünïcode"},
+                            {"日本語テスト", " と漢字"},
+                            {"Привет", " мир", "123"},
+                            {"🙂👍🏽", " emoji"},
+                            {"a", "/", "b", "/", "c", "\\", "d"},
+                            {"$", "100", " 50", "%", " #", "tag", " @", "me"},
+                            {"…‘", "quotes", "’—", "dash"},
+                            {"e", "́", " combining"},
+                            {"١٢٣", " ½", " Ⅷ", " x", "²"},
+                            {"\u00a0", "nbsp", "\u3000", "wide"},
+                            {"'s", " '", "S", " '", "Re"},
+                            {"\n\n\n"},
+                            {"   ", " indented", "(", "code", ")"},
+                        });
+}
+
+TEST(PreTokenizerSplits, Smollm) {
+  expect_words("smollm",
+               {
+                   {"Hello", ",", " world", "!"},
+                   {"it", "'s", " I", "'", "LL", " we", "'ve", " '", "twas", " don", "'t"},
+                   {" ", " two", " ", " spaces", "  ", " end", "  "},
+                   {"line", "\n", "break", "\r\n\r\n ", " next", "\n", "\t", "tab"},
+                   {"1", "2", "3", "4", "5", " ", "3", ".", "1", "4",
+                    " ", "1", ",", "0", "0", "0", ",", "0", "0", "0"},
+                   {"x", "=", "1", ";", "y", "+=", "2", " //", " z"},
+                   {"CamelCase", " HTTPServer", " iPhone"},
+                   {"naïve", " café", " Ünïcode"},
+                   {"日本語テスト", " と漢字"},
+                   {"Привет", " мир", "1", "2", "3"},
+                   {"🙂👍🏽", " emoji"},
+                   {"a", "/", "b", "/", "c", "\\", "d"},
+                   {"$", "1", "0", "0", " ", "5", "0", "%", " #", "tag", " @", "me"},
+                   {"…‘", "quotes", "’—", "dash"},
+                   {"e", "́", " combining"},
+                   {"١", "٢", "٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                   {"\u00a0", "nbsp", "\u3000", "wide"},
+                   {"'s", " '", "S", " '", "Re"},
+                   {"\n\n\n"},
+                   {"   ", " indented", "(", "code", ")"},
+               });
+}
+
+TEST(PreTokenizerSplits, LlamaBpe) {
+  expect_words("llama-bpe",
+               {
+                   {"Hello", ",", " world", "!"},
+                   {"it", "'s", " I", "'LL", " we", "'ve", " '", "twas", " don", "'t"},
+                   {" ", " two", " ", " spaces", "  ", " end", "  "},
+                   {"line", "\n", "break", "\r\n\r\n", " ", " next", "\n", "\ttab"},
+                   {"123", "45", " ", "3", ".", "14", " ", "1", ",", "000", ",", "000"},
+                   {"x", "=", "1", ";y", "+=", "2", " //", " z"},
+                   {"CamelCase", " HTTPServer", " iPhone"},
+                   {"naïve", " café", " Ünïcode"},
+                   {"日本語テスト", " と漢字"},
+                   {"Привет", " мир", "123"},
+                   {"🙂👍🏽", " emoji"},
+                   {"a", "/b", "/c", "\\d"},
+                   {"$", "100", " ", "50", "%", " #", "tag", " @", "me"},
+                   {"…‘", "quotes", "’—", "dash"},
+                   {"e", "́", " combining"},
+                   {"١٢٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                   {"\u00a0nbsp", "\u3000wide"},
+                   {"'s", " '", "S", " '", "Re"},
+                   {"\n\n\n"},
+                   {"   ", " indented", "(code", ")"},
+               });
+}
+
+TEST(PreTokenizerSplits, Qwen2) {
+  expect_words("qwen2", {
+                            {"Hello", ",", " world", "!"},
+                            {"it", "'s", " I", "'LL", " we", "'ve", " '", "twas", " don", "'t"},
+                            {" ", " two", " ", " spaces", "  ", " end", "  "},
+                            {"line", "\n", "break", "\r\n\r\n", " ", " next", "\n", "\ttab"},
+                            {"1", "2", "3", "4", "5", " ", "3", ".", "1", "4",
+                             " ", "1", ",", "0", "0", "0", ",", "0", "0", "0"},
+                            {"x", "=", "1", ";y", "+=", "2", " //", " z"},
+                            {"CamelCase", " HTTPServer", " iPhone"},
+                            {"naïve", " café", " Ünïcode"},
+                            {"日本語テスト", " と漢字"},
+                            {"Привет", " мир", "1", "2", "3"},
+                            {"🙂👍🏽", " emoji"},
+                            {"a", "/b", "/c", "\\d"},
+                            {"$", "1", "0", "0", " ", "5", "0", "%", " #", "tag", " @", "me"},
+                            {"…‘", "quotes", "’—", "dash"},
+                            {"e", "́", " combining"},
+                            {"١", "٢", "٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                            {"\u00a0nbsp", "\u3000wide"},
+                            {"'s", " '", "S", " '", "Re"},
+                            {"\n\n\n"},
+                            {"   ", " indented", "(code", ")"},
+                        });
+}
+
+TEST(PreTokenizerSplits, Gpt4o) {
+  expect_words("gpt-4o", {
+                             {"Hello", ",", " world", "!"},
+                             {"it's", " I'LL", " we've", " '", "twas", " don't"},
+                             {" ", " two", " ", " spaces", "  ", " end", "  "},
+                             {"line", "\n", "break", "\r\n\r\n", " ", " next", "\n", "\ttab"},
+                             {"123", "45", " ", "3", ".", "14", " ", "1", ",", "000", ",", "000"},
+                             {"x", "=", "1", ";y", "+=", "2", " //", " z"},
+                             {"Camel", "Case", " HTTPServer", " i", "Phone"},
+                             {"naïve", " café", " Ünïcode"},
+                             {"日本語テスト", " と漢字"},
+                             {"Привет", " мир", "123"},
+                             {"🙂👍🏽", " emoji"},
+                             {"a", "/b", "/c", "\\d"},
+                             {"$", "100", " ", "50", "%", " #", "tag", " @", "me"},
+                             {"…‘", "quotes", "’—", "dash"},
+                             {"é", " combining"},
+                             {"١٢٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                             {"\u00a0nbsp", "\u3000wide"},
+                             {"'s", " '", "S", " '", "Re"},
+                             {"\n\n\n"},
+                             {"   ", " indented", "(code", ")"},
+                         });
+}
+
+TEST(PreTokenizerSplits, Tekken) {
+  expect_words("tekken", {
+                             {"Hello", ",", " world", "!"},
+                             {"it", "'s", " I", "'LL", " we", "'ve", " '", "twas", " don", "'t"},
+                             {" ", " two", " ", " spaces", "  ", " end", "  "},
+                             {"line", "\n", "break", "\r\n\r\n", " ", " next", "\n", "\ttab"},
+                             {"1", "2", "3", "4", "5", " ", "3", ".", "1", "4",
+                              " ", "1", ",", "0", "0", "0", ",", "0", "0", "0"},
+                             {"x", "=", "1", ";y", "+=", "2", " //", " z"},
+                             {"Camel", "Case", " HTTPServer", " i", "Phone"},
+                             {"naïve", " café", " Ünïcode"},
+                             {"日本語テスト", " と漢字"},
+                             {"Привет", " мир", "1", "2", "3"},
+                             {"🙂👍🏽", " emoji"},
+                             {"a", "/b", "/c", "\\d"},
+                             {"$", "1", "0", "0", " ", "5", "0", "%", " #", "tag", " @", "me"},
+                             {"…‘", "quotes", "’—", "dash"},
+                             {"é", " combining"},
+                             {"١", "٢", "٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                             {"\u00a0nbsp", "\u3000wide"},
+                             {"'s", " '", "S", " '", "Re"},
+                             {"\n\n\n"},
+                             {"   ", " indented", "(code", ")"},
+                         });
+}
+
+TEST(PreTokenizerSplits, DeepseekV3) {
+  expect_words("deepseek-v3",
+               {
+                   {"Hello", ",", " world", "!"},
+                   {"it", "'s", " I", "'LL", " we", "'ve", " '", "twas", " don", "'t"},
+                   {" ", " two", " ", " spaces", "  ", " end", "  "},
+                   {"line", "\n", "break", "\r\n\r\n", " ", " next", "\n", "\ttab"},
+                   {"123", "45", " ", "3", ".", "14", " ", "1", ",", "000", ",", "000"},
+                   {"x", "=", "1", ";y", "+=", "2", " //", " z"},
+                   {"CamelCase", " HTTPServer", " iPhone"},
+                   {"naïve", " café", " Ünïcode"},
+                   {"日本語テスト", " ", "と漢字"},
+                   {"Привет", " мир", "123"},
+                   {"🙂👍🏽", " emoji"},
+                   {"a", "/b", "/c", "\\d"},
+                   {"$", "100", " ", "50", "%", " #", "tag", " @", "me"},
+                   {"…‘", "quotes", "’—", "dash"},
+                   {"é", " combining"},
+                   {"١٢٣", " ", "½", " ", "Ⅷ", " x", "²"},
+                   {"\u00a0nbsp", "\u3000wide"},
+                   {"'s", " '", "S", " '", "Re"},
+                   {"\n\n\n"},
+                   {"   ", " indented", "(code", ")"},
+               });
+}
+
+TEST(PreTokenizerSplits, Bloom) {
+  expect_words("bloom", {
+                            {"Hello", ",", " world", "!"},
+                            {"it's", " I'LL", " we've", " 'twas", " don't"},
+                            {" ", " two", " ", " spaces", "  ", " end", "  "},
+                            {"line", "\n", "break", "\r\n\r\n ", " next", "\n\t", "tab"},
+                            {"12345", " 3", ".", "14", " 1", ",", "000", ",", "000"},
+                            {"x=1;y+=2", " //", " z"},
+                            {"CamelCase", " HTTPServer", " iPhone"},
+                            {"naïve", " café", " Ünïcode"},
+                            {"日本語テスト", " と漢字"},
+                            {"Привет", " мир123"},
+                            {"🙂👍🏽", " emoji"},
+                            {"a/b/c\\d"},
+                            {"$100", " 50%", " #tag", " @me"},
+                            {"…", "‘quotes’—dash"},
+                            {"é", " combining"},
+                            {"١٢٣", " ½", " Ⅷ", " x²"},
+                            {"\u00a0", "nbsp", "\u3000", "wide"},
+                            {"'s", " 'S", " 'Re"},
+                            {"\n\n\n"},
+                            {"   ", " indented", "(", "code", ")"},
+                        });
+}
+
+// Names that share their rules give the same words.
+TEST(PreTokenizerSplits, AliasesAgree) {
+  const std::string text = "It's 1234 CamelCase\n\n  naïve (x+=1)";
+  const auto words_of = [&](std::string_view name) {
+    const auto pre_tokenizer = PreTokenizer::make(*find_pre_tokenizer(name));
+    PreTokenizerSession session(*pre_tokenizer);
+    const auto words = session.split(text);
+    return std::vector<std::string>((*words)->begin(), (*words)->end());
+  };
+  EXPECT_EQ(words_of("llama3"), words_of("llama-bpe"));
+  EXPECT_EQ(words_of("falcon3"), words_of("llama-bpe"));
+  EXPECT_EQ(words_of("stablelm2"), words_of("qwen2"));
+  EXPECT_EQ(words_of("llama4"), words_of("gpt-4o"));
+  EXPECT_EQ(words_of("starcoder"), words_of("smollm"));
+  EXPECT_EQ(words_of(""), words_of("default"));
+}
+
+}  // namespace
+}  // namespace quern
