@@ -51,6 +51,7 @@ std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::string_view 
   return tokens;
 }
 
+// A vocabulary of 512 merges that `tokenizers` trained on a few sentences; ids are what it gives.
 TEST(TrainedBpe, GivesTheTokensOfHuggingFace) {
   struct Case {
     std::string text;
@@ -115,6 +116,7 @@ std::vector<std::string> merged_naively(std::string_view word,
   }
 }
 
+// The definition joins the best pair of the whole word again and again, which is slow and plain.
 TEST(TrainedBpe, RandomMergesGiveWhatTheDefinitionGives) {
   std::mt19937 random(11);
   for (int round = 0; round < 40; ++round) {

@@ -28,6 +28,7 @@ void expect_words(std::string_view name, std::vector<std::vector<std::string>> r
   }
 }
 
+// Words as `tokenizers` splits them by the pattern of the model's tokenizer.json.
 TEST(PreTokenizerSplits, Gpt2) {
   expect_words("gpt-2", {
                             {"Hello", ",", " world", "!"},
@@ -53,6 +54,7 @@ TEST(PreTokenizerSplits, Gpt2) {
                         });
 }
 
+// Digits stand alone.
 TEST(PreTokenizerSplits, Smollm) {
   expect_words("smollm",
                {
@@ -80,6 +82,7 @@ TEST(PreTokenizerSplits, Smollm) {
                });
 }
 
+// Digits by three, contractions in any case.
 TEST(PreTokenizerSplits, LlamaBpe) {
   expect_words("llama-bpe",
                {
@@ -106,6 +109,7 @@ TEST(PreTokenizerSplits, LlamaBpe) {
                });
 }
 
+// Digits one by one.
 TEST(PreTokenizerSplits, Qwen2) {
   expect_words("qwen2", {
                             {"Hello", ",", " world", "!"},
@@ -132,6 +136,7 @@ TEST(PreTokenizerSplits, Qwen2) {
                         });
 }
 
+// Words end where the case changes.
 TEST(PreTokenizerSplits, Gpt4o) {
   expect_words("gpt-4o", {
                              {"Hello", ",", " world", "!"},
@@ -157,6 +162,7 @@ TEST(PreTokenizerSplits, Gpt4o) {
                          });
 }
 
+// The same without contractions.
 TEST(PreTokenizerSplits, Tekken) {
   expect_words("tekken", {
                              {"Hello", ",", " world", "!"},
@@ -183,6 +189,7 @@ TEST(PreTokenizerSplits, Tekken) {
                          });
 }
 
+// Chinese and Japanese runs are words.
 TEST(PreTokenizerSplits, DeepseekV3) {
   expect_words("deepseek-v3",
                {
@@ -209,6 +216,7 @@ TEST(PreTokenizerSplits, DeepseekV3) {
                });
 }
 
+// One pattern for everything that is no space.
 TEST(PreTokenizerSplits, Bloom) {
   expect_words("bloom", {
                             {"Hello", ",", " world", "!"},

@@ -24,6 +24,7 @@ std::string random_text(std::mt19937& random, std::string_view letters, uint32_t
   return text;
 }
 
+// Random pairs, among them many that collide.
 TEST(MergeTable, FindsWhatAMapFinds) {
   std::mt19937 random(1);
   MergeTable table(2000);
@@ -57,6 +58,7 @@ TEST(MergeTable, UnknownSymbolsDoNotJoin) {
   }
 }
 
+// They once became one: an empty slot looked like their merge.
 TEST(TextMerges, EachUnknownCharacterIsOneUnknownToken) {
   Vocabulary v{
       .model = "gemma4",
@@ -71,6 +73,7 @@ TEST(TextMerges, EachUnknownCharacterIsOneUnknownToken) {
   EXPECT_EQ(*(*tokenizer)->encode("xxxx"), (std::vector<int32_t>{0, 0, 0, 0}));
 }
 
+// Against a map of the standard library.
 TEST(TextIndex, GrowsFromAnySizeAndFindsEachKey) {
   for (const size_t room : {0U, 1U, 12U, 1000U}) {
     std::vector<std::string> keys;
@@ -107,6 +110,7 @@ std::vector<int32_t> split_naively(const std::vector<std::string>& tokens, std::
   return ids;
 }
 
+// Random tokens that begin alike, in random texts.
 TEST(SpecialSplitter, AgreesWithAPlainSearch) {
   std::mt19937 random(2);
   for (int round = 0; round < 200; ++round) {
@@ -145,6 +149,7 @@ double best_sum(std::string_view text, const std::map<std::string, float, std::l
   return best[text.size()];
 }
 
+// Against all ways to cut a short text.
 TEST(Unigram, FindsTheBestSumOfRandomVocabularies) {
   std::mt19937 random(3);
   for (int round = 0; round < 60; ++round) {
@@ -201,6 +206,7 @@ std::vector<std::string> joined_naively(std::string_view text,
   }
 }
 
+// The definition joins the best neighbours until none is left.
 TEST(SentencePiece, JoinsAsTheDefinitionOnRandomScores) {
   std::mt19937 random(4);
   for (int round = 0; round < 60; ++round) {
@@ -231,6 +237,7 @@ TEST(SentencePiece, JoinsAsTheDefinitionOnRandomScores) {
   }
 }
 
+// A row that no token could reach would be dead.
 TEST(WellKnownTokens, EachTextIsListedOnceAndFillsItsRole) {
   std::map<std::string_view, int> count;
   for (const WellKnownToken& token : well_known_tokens()) {
@@ -291,6 +298,7 @@ TEST(Utf8, SecondBytesFollowTheTableOfTheStandard) {
   }
 }
 
+// What comes out is valid, and stays as it is.
 TEST(Utf8, ReplacementIsIdempotentAndValidOnRandomBytes) {
   std::mt19937 random(5);
   for (int round = 0; round < 5000; ++round) {

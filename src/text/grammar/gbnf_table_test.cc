@@ -30,6 +30,7 @@ void expect_grammars(const std::vector<GrammarCase>& cases) {
   }
 }
 
+// Each grammar with texts that it must take and texts that it must not.
 TEST(GbnfTable, LiteralsAndEscapes) {
   expect_grammars({
       {R"(root ::= "abc")", {"abc"}, {"", "ab", "abcd", "ABC"}},
@@ -45,6 +46,7 @@ TEST(GbnfTable, LiteralsAndEscapes) {
   });
 }
 
+// Ranges, negation and escapes inside of brackets; '.' is any character.
 TEST(GbnfTable, Classes) {
   expect_grammars({
       {"root ::= [abc]", {"a", "b", "c"}, {"", "d", "ab", "A"}},
@@ -66,6 +68,7 @@ TEST(GbnfTable, Classes) {
   });
 }
 
+// Bounds are inclusive; {0} is nothing at all.
 TEST(GbnfTable, Repetitions) {
   expect_grammars({
       {R"(root ::= "a"*)", {"", "a", "aaaa"}, {"b", "ab"}},
@@ -89,6 +92,7 @@ TEST(GbnfTable, Repetitions) {
   });
 }
 
+// An empty alternative matches the empty text; rules go on over lines in brackets or behind a '|'.
 TEST(GbnfTable, AlternatesAndGroups) {
   expect_grammars({
       {R"(root ::= "a" | "b" | "c")", {"a", "b", "c"}, {"", "ab"}},
@@ -108,6 +112,7 @@ TEST(GbnfTable, AlternatesAndGroups) {
   });
 }
 
+// Rules may be used before they are defined, and may meet each other.
 TEST(GbnfTable, RulesAndRecursion) {
   expect_grammars({
       {"root ::= a b\na ::= \"x\"\nb ::= \"y\"", {"xy"}, {"x", "yx"}},
@@ -131,6 +136,7 @@ f ::= [0-9]+ | "(" e ")")x",
   });
 }
 
+// What a user sees who mistypes a grammar.
 TEST(GbnfTable, ErrorsHaveLineAndColumn) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"root", "'::=' is expected after the rule name 'root' (line 1, column 5 of the grammar)."},

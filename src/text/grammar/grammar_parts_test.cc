@@ -43,6 +43,7 @@ void expect_is(const CodeSet& set, const Model& model) {
   }
 }
 
+// Against a bit set over the first code points.
 TEST(CodeSet, ArithmeticIsThatOfBits) {
   std::mt19937 random(1);
   for (int round = 0; round < 500; ++round) {
@@ -58,6 +59,7 @@ TEST(CodeSet, ArithmeticIsThatOfBits) {
   }
 }
 
+// The first and the last code point, and the empty set.
 TEST(CodeSet, EdgesOfUnicode) {
   const CodeSet all = {{0, kMaxCodePoint}};
   EXPECT_TRUE(complement(all).empty());
@@ -107,6 +109,7 @@ TEST(Utf8Sequences, MatchTheFormsOfTheSetOnly) {
   EXPECT_TRUE(utf8_sequences({}).empty());
 }
 
+// Against a set of the standard library, over many clears.
 TEST(KeySet, ClearsAtNoCostAndGrows) {
   std::mt19937_64 random(2);
   KeySet set;
@@ -122,6 +125,7 @@ TEST(KeySet, ClearsAtNoCostAndGrows) {
   EXPECT_FALSE(set.insert(0));
 }
 
+// Sizes around the 64 ids of a word.
 TEST(TokenMask, HoldsIdsOfTheVocabulary) {
   for (const int32_t size : {0, 1, 63, 64, 65, 1000}) {
     TokenMask mask(size);
@@ -164,6 +168,7 @@ std::vector<std::string> random_tokens(std::mt19937& random, int count) {
   return tokens;
 }
 
+// Control tokens and tokens without text are not in it.
 TEST(TokenTrie, HoldsEachTextTokenAtItsPath) {
   std::mt19937 random(3);
   for (int round = 0; round < 30; ++round) {
@@ -187,6 +192,7 @@ TEST(TokenTrie, HoldsEachTextTokenAtItsPath) {
   }
 }
 
+// Nothing to walk, and no crash.
 TEST(TokenTrie, AVocabularyWithoutTextIsEmpty) {
   const TokenTrie trie(*letters_tokenizer({}));
   EXPECT_EQ(trie.size(), 0U);
@@ -233,6 +239,7 @@ TEST(TokenConstraint, AllowsWhatTheGrammarCanTake) {
   }
 }
 
+// After the end token nothing is allowed any more.
 TEST(TokenConstraint, EndsOnceAndSaysSo) {
   const auto tokenizer = letters_tokenizer({"a", "b"});
   const auto trie = std::make_shared<const TokenTrie>(*tokenizer);
@@ -253,6 +260,7 @@ TEST(TokenConstraint, EndsOnceAndSaysSo) {
   EXPECT_EQ(constraint.accept(3).error().message, "The constrained text has ended.");
 }
 
+// A grammar whose next character no token can write must not hang.
 TEST(TokenConstraint, AGrammarPastTheVocabularyIsAnError) {
   const auto tokenizer = letters_tokenizer({"a"});
   const auto trie = std::make_shared<const TokenTrie>(*tokenizer);
@@ -276,6 +284,7 @@ GrammarAst with_root() {
   return ast;
 }
 
+// Bounds of 19 digits, digit by digit.
 TEST(IntegerRange, LargeBoundsAreExact) {
   const int64_t big = 9'000'000'000'000'000'000;
   GrammarAst ast = with_root();
@@ -287,6 +296,7 @@ TEST(IntegerRange, LargeBoundsAreExact) {
   EXPECT_FALSE(*grammar->matches("-9000000000000000000"));
 }
 
+// Without a bound, numbers that any JSON reader holds exactly.
 TEST(IntegerRange, OpenSidesTakeSixteenDigits) {
   GrammarAst ast = with_root();
   const auto grammar = grammar_of(ast, integer_range(ast, -3, std::nullopt));
@@ -304,6 +314,7 @@ TEST(IntegerRange, OpenSidesTakeSixteenDigits) {
   EXPECT_FALSE(*negative->matches("0"));
 }
 
+// Names that begin alike, and the empty name.
 TEST(OtherName, IsEveryNameButThoseGiven) {
   const std::vector<std::string> names = {"", "a", "ab", "abc", "é", "\"q", "a\nb"};
   GrammarAst ast = with_root();
@@ -317,6 +328,7 @@ TEST(OtherName, IsEveryNameButThoseGiven) {
   }
 }
 
+// Quotes, backslashes and controls; other characters stay.
 TEST(JsonQuoted, EscapesWhatMustBe) {
   EXPECT_EQ(json_quoted(""), "\"\"");
   EXPECT_EQ(json_quoted("a\"b\\c/"), "\"a\\\"b\\\\c/\"");
@@ -332,6 +344,7 @@ struct RuleCase {
   std::vector<std::string> bad;
 };
 
+// Texts at the edges of each rule of JSON.
 TEST(JsonRules, TakeJsonAndNothingElse) {
   const std::vector<RuleCase> cases = {
       {"space", &JsonRules::space, {"", " ", "\n", "\n  \t"}, {"  ", "\n\n", "\t", "\r"}},
@@ -365,6 +378,7 @@ TEST(JsonRules, TakeJsonAndNothingElse) {
   }
 }
 
+// Plain, \n, \u0041 and pairs of surrogates all count as one.
 TEST(JsonRules, StringCharIsOneCodePointInAnySpelling) {
   GrammarAst ast = with_root();
   JsonRules rules(ast);
@@ -380,6 +394,7 @@ TEST(JsonRules, StringCharIsOneCodePointInAnySpelling) {
   }
 }
 
+// Callers build sequences without looking at how many parts there are.
 TEST(GrammarAst, SingleItemsStayWhatTheyAre) {
   GrammarAst ast;
   const ExprId text = ast.text("a");
@@ -391,6 +406,7 @@ TEST(GrammarAst, SingleItemsStayWhatTheyAre) {
   EXPECT_TRUE(ast.expr(ast.char_class({{0xD800, 0xDFFF}})).set.empty());
 }
 
+// What lets a walk over a large vocabulary skip most of it.
 TEST(GrammarAutomaton, LoopBytesLeadBackToTheState) {
   const auto grammar = Grammar::parse("root ::= \"\\\"\" [a-z]* \"\\\"\"");
   ASSERT_TRUE(grammar);
@@ -404,6 +420,7 @@ TEST(GrammarAutomaton, LoopBytesLeadBackToTheState) {
   EXPECT_EQ(automaton.keep_only(GrammarAutomaton::kDead), GrammarAutomaton::kDead);
 }
 
+// Nested brackets of any depth need ever more states.
 TEST(GrammarAutomaton, LimitsGiveTooLargeAndNothingElse) {
   const auto grammar = Grammar::parse("root ::= [ab]* \"a\" [ab] [ab] [ab] [ab] [ab]");
   ASSERT_TRUE(grammar);

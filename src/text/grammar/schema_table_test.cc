@@ -32,6 +32,7 @@ void expect_schemas(const std::vector<SchemaCase>& cases) {
   }
 }
 
+// Values of every type; order and doubles do not matter.
 TEST(SchemaTable, Enums) {
   expect_schemas({
       {R"({"enum": ["a", "b", 1, null, true, [1], {"k": 2}]})",
@@ -46,6 +47,7 @@ TEST(SchemaTable, Enums) {
   });
 }
 
+// One type, a list of types, and no type at all.
 TEST(SchemaTable, Types) {
   expect_schemas({
       {R"({"type": "boolean"})", {"true", "false"}, {"1", "\"true\"", "null"}},
@@ -64,6 +66,7 @@ TEST(SchemaTable, Types) {
   });
 }
 
+// Inclusive and exclusive, fractions, and bounds past 64 bits.
 TEST(SchemaTable, IntegerBounds) {
   expect_schemas({
       {R"({"type": "integer", "minimum": 0})", {"0", "5", "99999"}, {"-1"}},
@@ -87,6 +90,7 @@ TEST(SchemaTable, IntegerBounds) {
   });
 }
 
+// Only the sign can be held by a grammar: -0.25 is above -0.5.
 TEST(SchemaTable, Numbers) {
   expect_schemas({
       {R"({"type": "number", "minimum": 0})", {"0", "0.5", "7e2"}, {"-1", "-0.5"}},
@@ -98,6 +102,7 @@ TEST(SchemaTable, Numbers) {
   });
 }
 
+// Lengths count characters, not bytes; patterns search.
 TEST(SchemaTable, Strings) {
   expect_schemas({
       {R"({"type": "string", "minLength": 2})",
@@ -139,6 +144,7 @@ TEST(SchemaTable, Strings) {
   });
 }
 
+// Dates, times and UUIDs are checked by their form.
 TEST(SchemaTable, Formats) {
   expect_schemas({
       {R"({"type": "string", "format": "uuid"})",
@@ -156,6 +162,7 @@ TEST(SchemaTable, Formats) {
   });
 }
 
+// Required and optional members in every combination.
 TEST(SchemaTable, Objects) {
   expect_schemas({
       {R"({"type": "object", "properties": {"a": {"type": "integer"}}})",
@@ -194,6 +201,7 @@ TEST(SchemaTable, Objects) {
   });
 }
 
+// Tuples, bounds, and items that are not allowed.
 TEST(SchemaTable, Arrays) {
   expect_schemas({
       {R"({"type": "array", "items": {"type": "integer"}})",
@@ -223,6 +231,7 @@ TEST(SchemaTable, Arrays) {
   });
 }
 
+// anyOf, oneOf and allOf, nested in each other.
 TEST(SchemaTable, Combinations) {
   expect_schemas({
       {R"({"anyOf": [{"type": "integer"}, {"type": "string"}]})", {"1", "\"a\""}, {"null", "1.5"}},
@@ -251,6 +260,7 @@ TEST(SchemaTable, Combinations) {
   });
 }
 
+// Recursion, and references to references.
 TEST(SchemaTable, References) {
   expect_schemas({
       {R"({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}})", {"1"}, {"\"x\""}},
@@ -274,6 +284,7 @@ TEST(SchemaTable, References) {
   });
 }
 
+// Titles and defaults change nothing.
 TEST(SchemaTable, Annotations) {
   expect_schemas({
       {R"({"type": "integer", "title": "t", "description": "d", "default": 5, "examples": [1], "$comment": "c", "deprecated": true, "readOnly": false, "x-vendor": 1})",
@@ -290,6 +301,7 @@ struct ErrorCase {
   ErrorCode code = ErrorCode::kInvalidArgument;
 };
 
+// Every error has the path of the keyword in the schema.
 TEST(SchemaTable, ErrorsNameThePlace) {
   const std::vector<ErrorCase> cases = {
       {"", "The JSON schema is not valid JSON."},
@@ -374,6 +386,7 @@ TEST(SchemaTable, KeywordsThatGrammarsCannotHold) {
   }
 }
 
+// What the grammar cannot hold is said, not ignored.
 TEST(SchemaTable, WhatIsNotEnforcedIsListed) {
   const std::vector<std::pair<std::string, std::vector<std::string>>> cases = {
       {R"({"type":"object","minProperties":2})", {"minProperties at #"}},
@@ -402,6 +415,7 @@ TEST(SchemaTable, WhatIsNotEnforcedIsListed) {
   }
 }
 
+// 64 nested lists once took 2^64 steps: each stood twice in the tree.
 TEST(SchemaTable, SizesAndDepthsAreLimited) {
   EXPECT_EQ(grammar_from_json_schema(std::string(kMaxSchemaBytes + 1, ' ')).error().message,
             "The JSON schema has 262145 bytes; the limit is 262144.");
@@ -418,6 +432,7 @@ TEST(SchemaTable, SizesAndDepthsAreLimited) {
   EXPECT_TRUE(grammar_from_json_schema("{\"const\":\"" + std::string(500, '[') + "\"}"));
 }
 
+// Offsets count bytes of the pattern.
 TEST(SchemaTable, BrokenPatternsNameTheByte) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"(", "The pattern '(' is wrong at byte 1."},

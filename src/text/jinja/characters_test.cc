@@ -9,6 +9,7 @@
 namespace quern::jinja {
 namespace {
 
+// All code points of the basic plane, as a list that Python printed.
 TEST(Characters, SpacesAreThoseOfStrIsspace) {
   // [c for c in range(0x110000) if chr(c).isspace()]
   const std::vector<uint32_t> expected = {
@@ -22,6 +23,7 @@ TEST(Characters, SpacesAreThoseOfStrIsspace) {
   EXPECT_EQ(spaces, expected);
 }
 
+// One sample of each class, from several scripts.
 TEST(Characters, ClassesOfSamples) {
   struct Sample {
     uint32_t code_point;
@@ -48,6 +50,7 @@ TEST(Characters, ClassesOfSamples) {
   }
 }
 
+// Sharp s, ligatures and letters with marks.
 TEST(Characters, CaseMappingsMayChangeTheLength) {
   EXPECT_EQ(to_upper("straße ﬁ ŉ ΐ"), "STRASSE FI ʼN \xCE\x99\xCC\x88\xCC\x81");
   EXPECT_EQ(to_lower("İSTANBUL"), "i̇stanbul");
@@ -71,6 +74,7 @@ TEST(Characters, BrokenTextStaysAsItIs) {
   EXPECT_EQ(strip_left("\x80 a"), "\x80 a");
 }
 
+// Three views of the same text, with bytes that are no UTF-8 in it.
 TEST(Characters, CountOffsetAndSplitAgree) {
   for (const std::string text :
        {"", "a", "é", "日本語", "a🙂b", "e\u0301", "\xFF\xFE", "ab\xE2"}) {
@@ -87,6 +91,7 @@ TEST(Characters, CountOffsetAndSplitAgree) {
   }
 }
 
+// A set may hold characters of several bytes.
 TEST(Characters, StripTakesWhiteSpaceOrASet) {
   EXPECT_EQ(strip_left(" \u3000\ta "), "a ");
   EXPECT_EQ(strip_right(" a\u2003\n"), " a");
@@ -112,6 +117,7 @@ TEST(Characters, UpperCaseIsIdempotent) {
   }
 }
 
+// The search is binary: ends and gaps are where it can fail.
 TEST(SpecialCases, AreFoundAtBothEndsOfTheTable) {
   EXPECT_EQ(find_special_case(0xDE), nullptr);
   ASSERT_NE(find_special_case(0xDF), nullptr);

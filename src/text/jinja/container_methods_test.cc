@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// keys, values and items, and what they print as.
 TEST(DictMethods, Views) {
   expect_values({
       {"d.keys()", "dict_keys(['b', 'a', 'C'])"},
@@ -28,6 +29,7 @@ TEST(DictMethods, Views) {
   });
 }
 
+// With and without a fallback, for keys of every type.
 TEST(DictMethods, Get) {
   expect_values({
       {"d.get('a')", "1"},
@@ -53,6 +55,7 @@ TEST(DictMethods, Get) {
   });
 }
 
+// A copy does not change with the original.
 TEST(DictMethods, CopyAndNew) {
   expect_values({
       {"d.copy()", "{'b': 2, 'a': 1, 'C': 3}"},
@@ -75,6 +78,7 @@ TEST(DictMethods, CopyAndNew) {
   });
 }
 
+// By equality, across the number types.
 TEST(ListMethods, CountAndIndex) {
   expect_values({
       {"[1, 2, 1].count(1)", "2"},
@@ -99,6 +103,7 @@ TEST(ListMethods, CountAndIndex) {
   });
 }
 
+// By key or value, with and without case.
 TEST(DictFilters, Dictsort) {
   expect_values({
       {"d|dictsort", "[('a', 1), ('b', 2), ('C', 3)]"},
@@ -121,6 +126,7 @@ TEST(DictFilters, Dictsort) {
   });
 }
 
+// Undefined values give nothing; false ones count only where asked.
 TEST(DictFilters, ItemsAndDefault) {
   expect_values({
       {"d|items|list", "[('b', 2), ('a', 1), ('C', 3)]"},
@@ -156,6 +162,7 @@ TEST(DictFilters, ItemsAndDefault) {
   });
 }
 
+// tojson as chat templates print it: no escapes beyond JSON's.
 TEST(JsonFilter, Compact) {
   expect_values({
       {"none|tojson", "null"},
@@ -198,6 +205,7 @@ TEST(JsonFilter, Compact) {
   });
 }
 
+// With indentation, sorted keys and other separators.
 TEST(JsonFilter, IndentedAndSorted) {
   expect_values({
       {"[]|tojson(indent=0)", "[]"},

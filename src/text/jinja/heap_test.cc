@@ -13,6 +13,7 @@
 namespace quern::jinja {
 namespace {
 
+// A template may not compute for ever.
 TEST(Heap, StepsRunOut) {
   Heap heap({.max_steps = 10});
   EXPECT_TRUE(heap.spend(4));
@@ -24,6 +25,7 @@ TEST(Heap, StepsRunOut) {
   EXPECT_FALSE(heap.spend(0));
 }
 
+// Long texts cost as much as many small steps.
 TEST(Heap, ScansCostAStepPer64BytesAndClassesPer8) {
   Heap scan({.max_steps = 3});
   EXPECT_TRUE(scan.spend_scan(63));  // 1
@@ -34,6 +36,7 @@ TEST(Heap, ScansCostAStepPer64BytesAndClassesPer8) {
   EXPECT_FALSE(classes.spend_characters(0));
 }
 
+// The check comes before the allocation.
 TEST(Heap, MemoryIsCountedAndChecked) {
   Heap heap({.max_bytes = 1 << 20});
   EXPECT_TRUE(heap.reserve(1 << 20));
@@ -49,6 +52,7 @@ TEST(Heap, MemoryIsCountedAndChecked) {
   EXPECT_TRUE(heap.reserve_items(0));
 }
 
+// Makers have no error to give; the next step reports it.
 TEST(Heap, MakersDoNotFailButTheNextStepDoes) {
   Heap heap({.max_bytes = 1000});
   const Value text = heap.text(std::string(2000, 'x'));
@@ -57,6 +61,7 @@ TEST(Heap, MakersDoNotFailButTheNextStepDoes) {
   EXPECT_FALSE(heap.reserve(0));
 }
 
+// Values hold pointers: growing must not move anything.
 TEST(Heap, ValuesStayWhereTheyAre) {
   Heap heap{Limits{}};
   const Value first = heap.text("first");
@@ -70,6 +75,7 @@ TEST(Heap, ValuesStayWhereTheyAre) {
   EXPECT_EQ(list.list().items[0].text(), "first");
 }
 
+// Lists and dicts can change and are no keys.
 TEST(Heap, KeysMustBeHashable) {
   Heap heap{Limits{}};
   const Value dict = heap.dict();
@@ -79,6 +85,7 @@ TEST(Heap, KeysMustBeHashable) {
   EXPECT_EQ(dict.dict().size(), 0U);
 }
 
+// Lookups go outwards, assignments stay inside.
 TEST(Scope, InnerNamesHideOuterOnes) {
   Heap heap{Limits{}};
   Scope& outer = heap.scope(nullptr);
@@ -95,6 +102,7 @@ TEST(Scope, InnerNamesHideOuterOnes) {
   EXPECT_EQ(inner.parent(), &outer);
 }
 
+// A macro may look into them after their block has ended.
 TEST(Scope, CapturingMarksTheScopesOutside) {
   Scope root(nullptr);
   Scope middle(&root);
@@ -126,6 +134,7 @@ class ArgumentsTest : public ::testing::Test {
   Arguments arguments;
 };
 
+// As Python binds them.
 TEST_F(ArgumentsTest, PositionalThenNamed) {
   EXPECT_EQ(bound(), "f needs argument 'a'");
   EXPECT_EQ(bound(0), "--");
@@ -167,6 +176,7 @@ TEST_F(ArgumentsTest, GettersCheckTypes) {
   EXPECT_FALSE(got->is_given(2));
 }
 
+// Objects keep the order of their keys.
 TEST(FromJson, EveryKindOfValue) {
   Heap heap{Limits{}};
   const auto json = nlohmann::ordered_json::parse(
@@ -179,6 +189,7 @@ TEST(FromJson, EveryKindOfValue) {
             "{'z': None, 'a': [True, -1, 1.8446744073709552e+19, 9223372036854775807, 0.5, 'é']}");
 }
 
+// Documents come from users of a service.
 TEST(FromJson, DepthAndSizeAreLimited) {
   const auto nested = [](int depth) {
     nlohmann::ordered_json json = 1;
@@ -233,6 +244,7 @@ std::string sliced_by_walking(std::string_view text, std::optional<int> begin,
   return out;
 }
 
+// All bounds from -7 to 7 and all small steps, against a plain walk.
 TEST(Slice, EveryBoundAndStepAroundTheSize) {
   Heap heap({.max_steps = 100'000'000});
   const std::string letters = "abcdefg";
@@ -265,6 +277,7 @@ TEST(Slice, EveryBoundAndStepAroundTheSize) {
   }
 }
 
+// Bounds at both ends of 64 bits.
 TEST(Slice, ExtremeBoundsDoNotOverflow) {
   Heap heap{Limits{}};
   const Value text = heap.text("abc");
@@ -280,6 +293,7 @@ TEST(Slice, ExtremeBoundsDoNotOverflow) {
             "The step of a slice is 0");
 }
 
+// The empty text stands between all characters.
 TEST(TextBuilding, ReplacePadAndLines) {
   Heap heap{Limits{}};
   EXPECT_EQ(*replace_text(heap, "aXbX", "X", "--", -1), "a--b--");

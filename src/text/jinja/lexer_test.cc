@@ -40,6 +40,7 @@ std::string lexed(std::string_view source) {
   return out;
 }
 
+// Tokens in short: T is text, names and operators stand for themselves.
 TEST(Lexer, TextAndTags) {
   EXPECT_EQ(lexed(""), "end");
   EXPECT_EQ(lexed("plain { text } % #"), "T'plain { text } % #' end");
@@ -51,6 +52,7 @@ TEST(Lexer, TextAndTags) {
   EXPECT_EQ(lexed("{{}}"), "{{ }} end");
 }
 
+// Underscores, prefixes, exponents, and what only looks like one.
 TEST(Lexer, NumbersOfEveryBase) {
   EXPECT_EQ(lexed("{{ 0 7 1_000 0x1F 0XfF 0b101 0o17 00 }}"),
             "{{ i:0 i:7 i:1000 i:31 i:255 i:5 i:15 i:0 }} end");
@@ -68,6 +70,7 @@ TEST(Lexer, NumbersOfEveryBase) {
   EXPECT_EQ(lexed("{{ 1e999 1e-999 }}"), "{{ f:inf f:0 }} end");
 }
 
+// "//" is one operator, not two.
 TEST(Lexer, OperatorsTakeTheLongestMatch) {
   EXPECT_EQ(lexed("{{ ** * // / == = != <= < >= > ~ % | . , : + - }}"),
             "{{ ** * // / == = != <= < >= > ~ % | . , : + - }} end");
@@ -79,6 +82,7 @@ TEST(Lexer, OperatorsTakeTheLongestMatch) {
   EXPECT_EQ(lexed("{{ ( }}"), "'}' closes nothing at 5");
 }
 
+// '-' strips all of it, '+' none.
 TEST(Lexer, SignsStripSpaceAroundTags) {
   EXPECT_EQ(lexed("a  {{- b -}}  c"), "T'a' {{ n:b }} T'c' end");
   EXPECT_EQ(lexed("a \n {%- b -%} \n c"), "T'a' {% n:b %} T'c' end");
@@ -92,6 +96,7 @@ TEST(Lexer, SignsStripSpaceAroundTags) {
   EXPECT_EQ(lexed("{{ - 1 }}"), "{{ - i:1 }} end");
 }
 
+// Tags inside are text.
 TEST(Lexer, RawBlocksAreText) {
   EXPECT_EQ(lexed("{% raw %}{{ x }}{% endraw %}"), "T'{{ x }}' end");
   EXPECT_EQ(lexed("{%raw%}{%endraw%}"), "end");
@@ -102,6 +107,7 @@ TEST(Lexer, RawBlocksAreText) {
   EXPECT_EQ(lexed("x{% raw %}"), "The block 'raw' has no end '{% endraw %}' at 1");
 }
 
+// The place is that of the begin: the end could be anywhere.
 TEST(Lexer, UnfinishedTagsNameTheirBegin) {
   EXPECT_EQ(lexed("ab{{ c"), "The tag has no end '}}' at 2");
   EXPECT_EQ(lexed("ab{% c"), "The tag has no end '%}' at 2");
@@ -130,6 +136,7 @@ TEST(Lexer, EveryPrefixOfATemplateIsHandled) {
   }
 }
 
+// As Jinja reads its sources.
 TEST(NormalizeSource, LineEndsAreOneAndTheLastIsDropped) {
   EXPECT_EQ(normalize_source(""), "");
   EXPECT_EQ(normalize_source("\n"), "");
@@ -139,6 +146,7 @@ TEST(NormalizeSource, LineEndsAreOneAndTheLastIsDropped) {
   EXPECT_EQ(normalize_source("a\r"), "a");
 }
 
+// For errors such as "... is needed, not ...".
 TEST(Describe, EveryTokenHasAName) {
   EXPECT_EQ(describe({TokenKind::kEnd, 0, ""}), "the end of the template");
   EXPECT_EQ(describe({TokenKind::kText, 0, "x"}), "text");
@@ -153,6 +161,7 @@ TEST(Describe, EveryTokenHasAName) {
   EXPECT_EQ(describe({TokenKind::kOperator, 0, "+"}), "'+'");
 }
 
+// Unknown escapes keep their backslash.
 TEST(StringEscapes, AreThoseOfPython) {
   const auto resolved = [](std::string_view text) {
     const auto out = resolve_escapes(text);

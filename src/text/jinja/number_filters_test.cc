@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// What int() takes, and 0 for everything else.
 TEST(NumberFilters, IntOfTexts) {
   expect_values({
       {"'0'|int", "0"},
@@ -34,6 +35,7 @@ TEST(NumberFilters, IntOfTexts) {
   });
 }
 
+// Prefixes count only where they fit the base.
 TEST(NumberFilters, IntOfBases) {
   expect_values({
       {"'ff'|int(base=16)", "255"},  {"'0xff'|int(base=16)", "255"}, {"'FF'|int(base=16)", "255"},
@@ -49,6 +51,7 @@ TEST(NumberFilters, IntOfBases) {
   });
 }
 
+// Lists and none are 0 as well, never an error.
 TEST(NumberFilters, IntAndFloatOfOtherValues) {
   expect_values({
       {"3|int", "3"},
@@ -84,6 +87,7 @@ TEST(NumberFilters, IntAndFloatOfOtherValues) {
   });
 }
 
+// Infinity and NaN in any case.
 TEST(NumberFilters, FloatOfTexts) {
   expect_values({
       {"'0'|float", "0.0"},      {"'1.5'|float", "1.5"},      {"'-1.5'|float", "-1.5"},
@@ -98,6 +102,7 @@ TEST(NumberFilters, FloatOfTexts) {
   });
 }
 
+// Python rounds ties to even: 0.5 and 2.5 go down.
 TEST(NumberFilters, RoundHalfToEven) {
   expect_values({
       {"0.5|round", "0.0"},
@@ -135,6 +140,7 @@ TEST(NumberFilters, RoundHalfToEven) {
   });
 }
 
+// The methods ceil and floor, with negative precisions.
 TEST(NumberFilters, RoundUpAndDown) {
   expect_values({
       {"2.1|round(0, 'ceil')", "3.0"},       {"2.9|round(0, 'ceil')", "3.0"},
@@ -159,6 +165,7 @@ TEST(NumberFilters, RoundUpAndDown) {
   });
 }
 
+// Of every number type, and the error for others.
 TEST(NumberFilters, Abs) {
   expect_values({
       {"0|abs", "0"},
@@ -177,6 +184,7 @@ TEST(NumberFilters, Abs) {
   });
 }
 
+// Of empty sequences, attributes and mixed numbers.
 TEST(NumberFilters, SumMinMax) {
   expect_values({
       {"[]|sum", "0"},

@@ -24,6 +24,7 @@ void expect_pairs(std::string_view op, std::initializer_list<RenderCase> with_va
   }
 }
 
+// Rows and columns are a value of each type; "!" is an error.
 TEST(Operators, AddOfEveryPairOfTypes) {
   expect_pairs("+", {
                         {"1 + 1", "2"},
@@ -41,6 +42,7 @@ TEST(Operators, AddOfEveryPairOfTypes) {
                     });
 }
 
+// Numbers only.
 TEST(Operators, SubtractOfEveryPairOfTypes) {
   expect_pairs("-", {
                         {"1 - 1", "0"},
@@ -55,6 +57,7 @@ TEST(Operators, SubtractOfEveryPairOfTypes) {
                     });
 }
 
+// A text or list times a number repeats it.
 TEST(Operators, MultiplyOfEveryPairOfTypes) {
   expect_pairs("*", {
                         {"1 * 1", "1"},        {"1 * 2.5", "2.5"},    {"1 * true", "1"},
@@ -67,6 +70,7 @@ TEST(Operators, MultiplyOfEveryPairOfTypes) {
                     });
 }
 
+// Always a float; 0 is an error.
 TEST(Operators, DivideOfEveryPairOfTypes) {
   expect_pairs("/", {
                         {"1 / 1", "1.0"},
@@ -81,6 +85,7 @@ TEST(Operators, DivideOfEveryPairOfTypes) {
                     });
 }
 
+// Integers stay integers.
 TEST(Operators, FloorDivideOfEveryPairOfTypes) {
   expect_pairs("//", {
                          {"1 // 1", "1"},
@@ -95,6 +100,7 @@ TEST(Operators, FloorDivideOfEveryPairOfTypes) {
                      });
 }
 
+// On texts it formats.
 TEST(Operators, ModuloOfEveryPairOfTypes) {
   expect_pairs("%", {
                         {"1 % 1", "0"},
@@ -109,6 +115,7 @@ TEST(Operators, ModuloOfEveryPairOfTypes) {
                     });
 }
 
+// Booleans are integers here too.
 TEST(Operators, PowerOfEveryPairOfTypes) {
   expect_pairs("**", {
                          {"1 ** 1", "1"},
@@ -123,6 +130,7 @@ TEST(Operators, PowerOfEveryPairOfTypes) {
                      });
 }
 
+// Types without an order between them are errors, but equality never is.
 TEST(Operators, ComparisonsOfTypes) {
   expect_values({
       {"1 < 1", "False"},
@@ -202,6 +210,7 @@ TEST(Operators, ComparisonsOfTypes) {
   });
 }
 
+// 1, 1.0 and true are equal; texts and numbers are not.
 TEST(Operators, EqualityOfTypes) {
   expect_templates({
       {"{% for a in kinds %}{% for b in kinds %}{{ 1 if a == b else 0 }}{% endfor %} {% endfor %}",
@@ -219,6 +228,7 @@ TEST(Operators, EqualityOfTypes) {
   });
 }
 
+// The quotient rounds down and the remainder has the sign of the divisor.
 TEST(Operators, IntegersDivideDown) {
   expect_values({
       {"7 // 2", "3"},
@@ -269,6 +279,7 @@ TEST(Operators, IntegersDivideDown) {
   });
 }
 
+// The same for floats, with zeros, infinities and NaN.
 TEST(Operators, FloatsDivideDown) {
   expect_values({
       {"7.5 // 2", "3.0"},
@@ -314,6 +325,7 @@ TEST(Operators, FloatsDivideDown) {
   });
 }
 
+// Negative exponents give floats, integers past 64 bits an error.
 TEST(Operators, Powers) {
   expect_values({
       {"2 ** 0", "1"},
@@ -341,6 +353,7 @@ TEST(Operators, Powers) {
   });
 }
 
+// Each pair of neighbours in the table of precedences, and filters above all.
 TEST(Operators, Precedence) {
   expect_values({
       {"1 + 2 * 3 ** 2", "19"},
@@ -388,6 +401,7 @@ TEST(Operators, Precedence) {
   });
 }
 
+// Parts of texts, items of lists, keys of dicts.
 TEST(Operators, Membership) {
   expect_values({
       {"1 in [1, 2]", "True"},       {"1.0 in [1]", "True"},
@@ -420,6 +434,7 @@ TEST(Operators, Membership) {
   });
 }
 
+// The shortest digits that read back, and where exponents begin.
 TEST(Operators, NumbersPrintAsPythonPrintsThem) {
   expect_values({
       {"1.0", "1.0"},
@@ -456,6 +471,7 @@ TEST(Operators, NumbersPrintAsPythonPrintsThem) {
   });
 }
 
+// Python has no limit; here passing it is an error, never a wrong number.
 TEST(Operators, SixtyFourBitsAreTheLimit) {
   expect_values({
       {"9223372036854775807", "9223372036854775807"},

@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Any filter by name, with arguments.
 TEST(SelectionFilters, MapByFilter) {
   expect_values({
       {"[]|map('upper')|list", "[]"},
@@ -31,6 +32,7 @@ TEST(SelectionFilters, MapByFilter) {
   });
 }
 
+// Paths with dots and indices, and a fallback where they end.
 TEST(SelectionFilters, MapByAttribute) {
   expect_values({
       {"people|map(attribute='name')|list", "['Bo', 'al', 'Cy']"},
@@ -53,6 +55,7 @@ TEST(SelectionFilters, MapByAttribute) {
   });
 }
 
+// By truth, or by any test.
 TEST(SelectionFilters, SelectAndReject) {
   expect_values({
       {"[0, 1, '', 'a', none, []]|select|list", "[1, 'a']"},
@@ -90,6 +93,7 @@ TEST(SelectionFilters, SelectAndReject) {
   });
 }
 
+// The same on an attribute of each item.
 TEST(SelectionFilters, SelectattrAndRejectattr) {
   expect_values({
       {"people|selectattr('tags')|map(attribute='name')|list", "['Bo', 'Cy']"},
@@ -133,6 +137,7 @@ TEST(SelectionFilters, SelectattrAndRejectattr) {
   });
 }
 
+// Groups are sorted by their key, items keep their order.
 TEST(SelectionFilters, GroupbyOrdersItsGroups) {
   expect_values({
       {"(people|groupby('age'))[0].grouper", "25"},
@@ -163,6 +168,7 @@ TEST(SelectionFilters, GroupbyOrdersItsGroups) {
   });
 }
 
+// Unlike a dot, it never falls back to an item.
 TEST(SelectionFilters, AttrSeesMethodsOnly) {
   expect_values({
       {"d|attr('a')", ""},

@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Of every kind of sequence, and of nothing.
 TEST(SequenceFilters, FirstAndLast) {
   expect_values({
       {"'[' ~ ([]|first) ~ ']'", "[]"},          {"'[' ~ ([1]|first) ~ ']'", "[1]"},
@@ -30,6 +31,7 @@ TEST(SequenceFilters, FirstAndLast) {
   });
 }
 
+// Texts count characters.
 TEST(SequenceFilters, LengthAndCount) {
   expect_values({
       {"''|length", "0"},
@@ -56,6 +58,7 @@ TEST(SequenceFilters, LengthAndCount) {
   });
 }
 
+// Numbers and none become text; safe parts stay safe.
 TEST(SequenceFilters, JoinTurnsItemsIntoText) {
   expect_values({
       {"[1, 2]|join", "12"},
@@ -84,6 +87,7 @@ TEST(SequenceFilters, JoinTurnsItemsIntoText) {
   });
 }
 
+// A reversed text is a text.
 TEST(SequenceFilters, ListAndReverse) {
   expect_values({
       {"''|list", "[]"},
@@ -117,6 +121,7 @@ TEST(SequenceFilters, ListAndReverse) {
   });
 }
 
+// Unless case is asked for; several attributes may be named.
 TEST(SequenceFilters, SortIsStableAndIgnoresCase) {
   expect_values({
       {"[3, 1, 2]|sort", "[1, 2, 3]"},
@@ -156,6 +161,7 @@ TEST(SequenceFilters, SortIsStableAndIgnoresCase) {
   });
 }
 
+// By value or by attribute.
 TEST(SequenceFilters, UniqueKeepsTheFirst) {
   expect_values({
       {"[]|unique|list", "[]"},
@@ -179,6 +185,7 @@ TEST(SequenceFilters, UniqueKeepsTheFirst) {
   });
 }
 
+// The filler goes where Jinja puts it, which is not always where it is needed.
 TEST(SequenceFilters, BatchAndSlice) {
   expect_values({
       {"[]|batch(2)|list", "[]"},

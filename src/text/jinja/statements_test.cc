@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// All members of `loop` for 0 to 3 items.
 TEST(ForStatement, LoopVariableOfEveryLength) {
   expect_templates({
       {"{% for x in [1] %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 "
@@ -31,6 +32,7 @@ TEST(ForStatement, LoopVariableOfEveryLength) {
   });
 }
 
+// Pairs, nested pairs, and too few or too many values.
 TEST(ForStatement, TargetsUnpack) {
   expect_templates({
       {"{% for a, b in [(1, 2), [3, 4], 'xy'] %}{{ a }}{{ b }};{% endfor %}", "12;34;xy;"},
@@ -55,6 +57,7 @@ TEST(ForStatement, TargetsUnpack) {
   });
 }
 
+// Items that are left out do not count in `loop`.
 TEST(ForStatement, ConditionsFilterBeforeCounting) {
   expect_templates({
       {"{% for x in [1, 2, 3, 4] if x is even %}{{ loop.index }}/{{ loop.length }}:{{ x }} {% "
@@ -73,6 +76,7 @@ TEST(ForStatement, ConditionsFilterBeforeCounting) {
   });
 }
 
+// The extension that chat templates rely on.
 TEST(ForStatement, BreakAndContinue) {
   expect_templates({
       {"{% for x in range(10) %}{% if x == 3 %}{% break %}{% endif %}{{ x }}{% endfor %}", "012"},
@@ -95,6 +99,7 @@ TEST(ForStatement, BreakAndContinue) {
   });
 }
 
+// What the body sets is gone behind it, but for namespaces.
 TEST(ForStatement, ScopesEnd) {
   expect_templates({
       {"{% set x = 'out' %}{% for x in [1, 2] %}{{ x }}{% endfor %}{{ x }}", "12out"},
@@ -113,6 +118,7 @@ TEST(ForStatement, ScopesEnd) {
   });
 }
 
+// The first true branch only.
 TEST(IfStatement, Branches) {
   expect_templates({
       {"{% if 0 %}a{% elif 1 %}b{% else %}c{% endif %}", "b"},
@@ -136,6 +142,7 @@ TEST(IfStatement, Branches) {
   });
 }
 
+// And blocks, whose text passes through filters.
 TEST(SetStatement, NamesTuplesAndAttributes) {
   expect_templates({
       {"{% set a = 1 %}{% set a = a + 1 %}{{ a }}", "2"},
@@ -168,6 +175,7 @@ TEST(SetStatement, NamesTuplesAndAttributes) {
   });
 }
 
+// Variables end with the block.
 TEST(WithStatement, Scopes) {
   expect_templates({
       {"{% with a = 1 %}{{ a }}{% endwith %}{{ a is defined }}", "1False"},
@@ -183,6 +191,7 @@ TEST(WithStatement, Scopes) {
   });
 }
 
+// Fallbacks, names, varargs and kwargs.
 TEST(MacroStatement, Arguments) {
   expect_templates({
       {"{% macro m(a, b=2, c=3) %}{{ a }}{{ b }}{{ c }}{% endmacro %}{{ m(1) }} {{ m(1, c=9) }} {{ "
@@ -213,6 +222,7 @@ TEST(MacroStatement, Arguments) {
   });
 }
 
+// A macro sees where it was defined, and `caller` only within {% call %}.
 TEST(MacroStatement, ScopesAndCallers) {
   expect_templates({
       {"{% macro m() %}{{ name }}{% endmacro %}{% set name = 'Bo' %}{{ m() }}", "Bo"},
@@ -249,6 +259,7 @@ TEST(MacroStatement, ScopesAndCallers) {
   });
 }
 
+// From left to right.
 TEST(FilterBlocks, Chain) {
   expect_templates({
       {"{% filter upper %}a{{ name }}{% endfilter %}", "AADA"},
@@ -265,6 +276,7 @@ TEST(FilterBlocks, Chain) {
   });
 }
 
+// Functions that every template has.
 TEST(Globals, RangeNamespaceJoinerCycler) {
   expect_values({
       {"range(0)|list", "[]"},
@@ -311,6 +323,7 @@ TEST(Globals, RangeNamespaceJoinerCycler) {
   });
 }
 
+// Attributes and items, in the order that Jinja tries them.
 TEST(Access, DotsAndBrackets) {
   expect_values({
       {"d.a", "1"},
@@ -362,6 +375,7 @@ TEST(Access, DotsAndBrackets) {
   });
 }
 
+// As chat templates are rendered: line breaks behind block tags go.
 TEST(Whitespace, TrimAndStripOfBlocks) {
   expect_templates({
       {"a\n{% if 1 %}\nb\n{% endif %}\nc", "a\nb\nc"},
@@ -399,6 +413,7 @@ TEST(Whitespace, TrimAndStripOfBlocks) {
   });
 }
 
+// Templates that Jinja does not compile either.
 TEST(Sources, BrokenOnesAreRefused) {
   expect_templates({});
   expect_refused_templates({

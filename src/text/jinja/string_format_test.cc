@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Every flag, width and precision over several numbers; expected texts are Python's.
 TEST(PercentFormat, IntegersDecimal) {
   expect_values({
       {"'%d' % 0", "0"},         {"'%d' % -7", "-7"},        {"'%d' % 255", "255"},
@@ -24,6 +25,7 @@ TEST(PercentFormat, IntegersDecimal) {
   });
 }
 
+// %i is %d.
 TEST(PercentFormat, IntegersI) {
   expect_values({
       {"'%i' % 255", "255"},
@@ -46,6 +48,7 @@ TEST(PercentFormat, IntegersI) {
   });
 }
 
+// %u is %d too, as in Python.
 TEST(PercentFormat, IntegersUnsigned) {
   expect_values({
       {"'%u' % 255", "255"},
@@ -68,6 +71,7 @@ TEST(PercentFormat, IntegersUnsigned) {
   });
 }
 
+// The precision is a number of digits.
 TEST(PercentFormat, IntegersHex) {
   expect_values({
       {"'%x' % 0", "0"},         {"'%x' % -7", "-7"},        {"'%x' % 255", "ff"},
@@ -90,6 +94,7 @@ TEST(PercentFormat, IntegersHex) {
   });
 }
 
+// Prefix and digits in upper case.
 TEST(PercentFormat, IntegersUpperHex) {
   expect_values({
       {"'%X' % 0", "0"},         {"'%X' % -7", "-7"},        {"'%X' % 255", "FF"},
@@ -112,6 +117,7 @@ TEST(PercentFormat, IntegersUpperHex) {
   });
 }
 
+// With Python's prefix 0o.
 TEST(PercentFormat, IntegersOctal) {
   expect_values({
       {"'%o' % 0", "0"},         {"'%o' % -7", "-7"},        {"'%o' % 255", "377"},
@@ -134,6 +140,7 @@ TEST(PercentFormat, IntegersOctal) {
   });
 }
 
+// e, f and g over magnitudes where their layouts change.
 TEST(PercentFormat, Floats) {
   expect_values({
       {"'%e' % 0.0", "0.000000e+00"},
@@ -207,6 +214,7 @@ TEST(PercentFormat, Floats) {
   });
 }
 
+// Named values, %c, %r and %a, and errors of both sides.
 TEST(PercentFormat, TextsAndKeys) {
   expect_values({
       {"'%s' % 'a'", "a"},
@@ -255,6 +263,7 @@ TEST(PercentFormat, TextsAndKeys) {
   });
 }
 
+// The mini-language on integers: bases, signs, groups, zeros.
 TEST(BraceFormat, Integers) {
   expect_values({
       {"'{:}'.format(-1234567)", "-1234567"},
@@ -314,6 +323,7 @@ TEST(BraceFormat, Integers) {
   });
 }
 
+// And on floats; a precision without a type is a layout of its own.
 TEST(BraceFormat, Floats) {
   expect_values({
       {"'{:}'.format(12345.678)", "12345.678"},
@@ -366,6 +376,7 @@ TEST(BraceFormat, Floats) {
   });
 }
 
+// Alignments and cuts; layouts of numbers are refused.
 TEST(BraceFormat, Texts) {
   expect_values({
       {"'{:}|'.format('ab')", "ab|"},
@@ -399,6 +410,7 @@ TEST(BraceFormat, Texts) {
   });
 }
 
+// By number, by name, nested, and never both numbered and not.
 TEST(BraceFormat, Fields) {
   expect_values({
       {"'{} {}'.format(1, 2)", "1 2"},

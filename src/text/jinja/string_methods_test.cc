@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Letters whose mapping is longer, or another script's.
 TEST(StringMethods, UpperOfEveryKindOfLetter) {
   expect_values({
       {"''.upper()", ""},
@@ -22,6 +23,7 @@ TEST(StringMethods, UpperOfEveryKindOfLetter) {
   });
 }
 
+// A sigma at the end of a word has a form of its own.
 TEST(StringMethods, LowerOfEveryKindOfLetter) {
   expect_values({
       {"''.lower()", ""},
@@ -40,6 +42,7 @@ TEST(StringMethods, LowerOfEveryKindOfLetter) {
   });
 }
 
+// Letters behind apostrophes and digits begin words too.
 TEST(StringMethods, TitleOfEveryKindOfLetter) {
   expect_values({
       {"''.title()", ""},
@@ -58,6 +61,7 @@ TEST(StringMethods, TitleOfEveryKindOfLetter) {
   });
 }
 
+// The first character as a title, the rest in lower case.
 TEST(StringMethods, CapitalizeOfEveryKindOfLetter) {
   expect_values({
       {"''.capitalize()", ""},
@@ -76,6 +80,7 @@ TEST(StringMethods, CapitalizeOfEveryKindOfLetter) {
   });
 }
 
+// With the final sigma.
 TEST(StringMethods, SwapcaseOfEveryKindOfLetter) {
   expect_values({
       {"''.swapcase()", ""},
@@ -94,6 +99,7 @@ TEST(StringMethods, SwapcaseOfEveryKindOfLetter) {
   });
 }
 
+// For comparisons: sharp s is ss.
 TEST(StringMethods, CasefoldOfEveryKindOfLetter) {
   expect_values({
       {"''.casefold()", ""},
@@ -112,6 +118,7 @@ TEST(StringMethods, CasefoldOfEveryKindOfLetter) {
   });
 }
 
+// Which side gets the odd one depends on both lengths.
 TEST(StringMethods, CenterPutsTheLargerHalfAsPythonDoes) {
   expect_values({
       {"'[' ~ ''.center(0) ~ ']'", "[]"},
@@ -138,6 +145,7 @@ TEST(StringMethods, CenterPutsTheLargerHalfAsPythonDoes) {
   });
 }
 
+// Of several bytes too.
 TEST(StringMethods, LjustAndRjustCountCharacters) {
   expect_values({
       {"'[' ~ ''.ljust(0) ~ ']'", "[]"},
@@ -163,6 +171,7 @@ TEST(StringMethods, LjustAndRjustCountCharacters) {
   });
 }
 
+// Of numbers and of anything else.
 TEST(StringMethods, ZfillKeepsTheSignInFront) {
   expect_values({
       {"''.zfill(0)", ""},
@@ -183,6 +192,7 @@ TEST(StringMethods, ZfillKeepsTheSignInFront) {
   });
 }
 
+// A set, not a prefix.
 TEST(StringMethods, StripTakesSpaceOrASet) {
   expect_values({
       {"'[' ~ '  a b  '.strip() ~ ']'", "[a b]"},
@@ -206,6 +216,7 @@ TEST(StringMethods, StripTakesSpaceOrASet) {
   });
 }
 
+// At the begin only.
 TEST(StringMethods, LstripTakesSpaceOrASet) {
   expect_values({
       {"'[' ~ '  a b  '.lstrip() ~ ']'", "[a b  ]"},
@@ -229,6 +240,7 @@ TEST(StringMethods, LstripTakesSpaceOrASet) {
   });
 }
 
+// At the end only.
 TEST(StringMethods, RstripTakesSpaceOrASet) {
   expect_values({
       {"'[' ~ '  a b  '.rstrip() ~ ']'", "[  a b]"},
@@ -252,6 +264,7 @@ TEST(StringMethods, RstripTakesSpaceOrASet) {
   });
 }
 
+// The empty text stands between all characters.
 TEST(StringMethods, ReplaceCountsFromTheLeft) {
   expect_values({
       {"'aaa'.replace('a', 'b')", "bbb"},
@@ -279,6 +292,7 @@ TEST(StringMethods, ReplaceCountsFromTheLeft) {
   });
 }
 
+// Other items are errors that name their place.
 TEST(StringMethods, JoinTakesAnyIterableOfStrings) {
   expect_values({
       {"', '.join(['a', 'b', 'c'])", "a, b, c"},
@@ -303,6 +317,7 @@ TEST(StringMethods, JoinTakesAnyIterableOfStrings) {
   });
 }
 
+// removeprefix and removesuffix.
 TEST(StringMethods, AffixesAreRemovedOnce) {
   expect_values({
       {"'prefix-x'.removeprefix('prefix-')", "x"},

@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Runs of any whitespace, with and without a limit.
 TEST(StringSearch, SplitOnSpace) {
   expect_values({
       {"''.split()", "[]"},
@@ -22,6 +23,7 @@ TEST(StringSearch, SplitOnSpace) {
   });
 }
 
+// Empty parts stay.
 TEST(StringSearch, SplitOnASeparator) {
   expect_values({
       {"''.split(',')", "['']"},
@@ -49,6 +51,7 @@ TEST(StringSearch, SplitOnASeparator) {
   });
 }
 
+// The limit counts from the end.
 TEST(StringSearch, RsplitCutsFromTheRight) {
   expect_values({
       {"''.rsplit()", "[]"},
@@ -71,6 +74,7 @@ TEST(StringSearch, RsplitCutsFromTheRight) {
   });
 }
 
+// Unicode's too; \r\n is one.
 TEST(StringSearch, SplitlinesKnowsEveryLineEnd) {
   expect_values({
       {"''.splitlines()", "[]"},
@@ -92,6 +96,7 @@ TEST(StringSearch, SplitlinesKnowsEveryLineEnd) {
   });
 }
 
+// Also where the separator is absent.
 TEST(StringSearch, PartitionGivesThreeParts) {
   expect_values({
       {"'a-b-c'.partition('-')", "('a', '-', 'b-c')"},
@@ -117,6 +122,7 @@ TEST(StringSearch, PartitionGivesThreeParts) {
   });
 }
 
+// Bounds past the end hold no place, not even for the empty text.
 TEST(StringSearch, StartswithAndEndswith) {
   expect_values({
       {"'abc'.startswith('a')", "True"},
@@ -162,6 +168,7 @@ TEST(StringSearch, StartswithAndEndswith) {
   });
 }
 
+// From the begin of the whole text, whatever the bounds.
 TEST(StringSearch, FindCountsCharacters) {
   expect_values({
       {"'banana'.find('an')", "1"},
@@ -190,6 +197,7 @@ TEST(StringSearch, FindCountsCharacters) {
   });
 }
 
+// The last place.
 TEST(StringSearch, RfindCountsCharacters) {
   expect_values({
       {"'banana'.rfind('an')", "3"},
@@ -218,6 +226,7 @@ TEST(StringSearch, RfindCountsCharacters) {
   });
 }
 
+// An error where find() gives -1.
 TEST(StringSearch, IndexRefusesWhatIsAbsent) {
   expect_values({
       {"'banana'.index('an')", "1"},
@@ -241,6 +250,7 @@ TEST(StringSearch, IndexRefusesWhatIsAbsent) {
   });
 }
 
+// And counts one empty text more than characters.
 TEST(StringSearch, CountDoesNotOverlap) {
   expect_values({
       {"'banana'.count('a')", "3"},
@@ -265,6 +275,7 @@ TEST(StringSearch, CountDoesNotOverlap) {
   });
 }
 
+// Each row is a text of one class, then letters of several scripts.
 TEST(StringPredicates, Isalpha) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isalpha() else 0 "
@@ -279,6 +290,7 @@ TEST(StringPredicates, Isalpha) {
   });
 }
 
+// Letters, digits and other numbers.
 TEST(StringPredicates, Isalnum) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isalnum() else 0 "
@@ -293,6 +305,7 @@ TEST(StringPredicates, Isalnum) {
   });
 }
 
+// Superscripts are digits, fractions are not.
 TEST(StringPredicates, Isdigit) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isdigit() else 0 "
@@ -307,6 +320,7 @@ TEST(StringPredicates, Isdigit) {
   });
 }
 
+// Digits that int() takes.
 TEST(StringPredicates, Isdecimal) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isdecimal() else 0 "
@@ -321,6 +335,7 @@ TEST(StringPredicates, Isdecimal) {
   });
 }
 
+// Fractions and Roman numerals as well.
 TEST(StringPredicates, Isnumeric) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isnumeric() else 0 "
@@ -335,6 +350,7 @@ TEST(StringPredicates, Isnumeric) {
   });
 }
 
+// The empty text is of no class.
 TEST(StringPredicates, Isspace) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isspace() else 0 "
@@ -349,6 +365,7 @@ TEST(StringPredicates, Isspace) {
   });
 }
 
+// At least one letter with a case, and none in lower case.
 TEST(StringPredicates, Isupper) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isupper() else 0 "
@@ -363,6 +380,7 @@ TEST(StringPredicates, Isupper) {
   });
 }
 
+// The same the other way round.
 TEST(StringPredicates, Islower) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.islower() else 0 "
@@ -377,6 +395,7 @@ TEST(StringPredicates, Islower) {
   });
 }
 
+// The empty text is ASCII.
 TEST(StringPredicates, Isascii) {
   expect_templates({
       {"{% for s in ['', 'a', 'A', '1', 'a1', ' ', '\\t\\n', '_'] %}{{ 1 if s.isascii() else 0 "

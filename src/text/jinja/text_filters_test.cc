@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// Jinja's own rule, not Python's.
 TEST(TextFilters, TitleBeginsWordsAfterSpaceAndBrackets) {
   expect_values({
       {"''|title", ""},
@@ -27,6 +28,7 @@ TEST(TextFilters, TitleBeginsWordsAfterSpaceAndBrackets) {
   });
 }
 
+// Numbers and none become text first.
 TEST(TextFilters, CaseFiltersTakeAnyValue) {
   expect_values({
       {"none|upper", "NONE"},
@@ -56,6 +58,7 @@ TEST(TextFilters, CaseFiltersTakeAnyValue) {
   });
 }
 
+// Whitespace, or given characters.
 TEST(TextFilters, Trim) {
   expect_values({
       {"'[' ~ ('  a  '|trim) ~ ']'", "[a]"},
@@ -77,6 +80,7 @@ TEST(TextFilters, Trim) {
   });
 }
 
+// With an optional count.
 TEST(TextFilters, ReplaceTurnsArgumentsIntoText) {
   expect_values({
       {"'a1a'|replace(1, 2)", "a2a"},
@@ -99,6 +103,7 @@ TEST(TextFilters, ReplaceTurnsArgumentsIntoText) {
   });
 }
 
+// And blank lines, unless asked.
 TEST(TextFilters, IndentLeavesTheFirstLine) {
   expect_values({
       {"'a\\nb\\nc'|indent", "a\n    b\n    c"},
@@ -127,6 +132,7 @@ TEST(TextFilters, IndentLeavesTheFirstLine) {
   });
 }
 
+// Safe texts are not escaped again; what joins them is.
 TEST(TextFilters, EscapeIsDoneOnce) {
   expect_values({
       {"'<a href=\"x\">&\\'</a>'|escape", "&lt;a href=&#34;x&#34;&gt;&amp;&#39;&lt;/a&gt;"},
@@ -156,6 +162,7 @@ TEST(TextFilters, EscapeIsDoneOnce) {
   });
 }
 
+// In every script.
 TEST(TextFilters, WordcountCountsRunsOfWordCharacters) {
   expect_values({
       {"''|wordcount", "0"},
@@ -177,6 +184,7 @@ TEST(TextFilters, WordcountCountsRunsOfWordCharacters) {
   });
 }
 
+// The width counts characters.
 TEST(TextFilters, CenterAndFormat) {
   expect_values({
       {"'[' ~ ('a'|center(4)) ~ ']'", "[ a  ]"},
@@ -198,6 +206,7 @@ TEST(TextFilters, CenterAndFormat) {
   });
 }
 
+// And their safety.
 TEST(TextFilters, StringKeepsStrings) {
   expect_values({
       {"'a'|string", "a"},

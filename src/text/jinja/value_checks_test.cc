@@ -4,6 +4,7 @@
 namespace quern::test {
 namespace {
 
+// The rows are one value of each type, in the same order for every test.
 TEST(ValueChecks, Boolean) {
   expect_values({
       {"missing is boolean", "False"},
@@ -25,6 +26,7 @@ TEST(ValueChecks, Boolean) {
   });
 }
 
+// Functions, macros and methods.
 TEST(ValueChecks, Callable) {
   expect_values({
       {"missing is callable", "True"},
@@ -46,6 +48,7 @@ TEST(ValueChecks, Callable) {
   });
 }
 
+// The only test that an undefined value may meet.
 TEST(ValueChecks, Defined) {
   expect_values({
       {"missing is defined", "False"},
@@ -67,6 +70,7 @@ TEST(ValueChecks, Defined) {
   });
 }
 
+// Its opposite.
 TEST(ValueChecks, Undefined) {
   expect_values({
       {"missing is undefined", "True"},
@@ -88,6 +92,7 @@ TEST(ValueChecks, Undefined) {
   });
 }
 
+// none alone.
 TEST(ValueChecks, None) {
   expect_values({
       {"missing is none", "False"},
@@ -109,6 +114,7 @@ TEST(ValueChecks, None) {
   });
 }
 
+// true itself, not what is true.
 TEST(ValueChecks, True) {
   expect_values({
       {"missing is true", "False"},
@@ -130,6 +136,7 @@ TEST(ValueChecks, True) {
   });
 }
 
+// false itself.
 TEST(ValueChecks, False) {
   expect_values({
       {"missing is false", "False"},
@@ -151,6 +158,7 @@ TEST(ValueChecks, False) {
   });
 }
 
+// Booleans are none here, unlike in arithmetic.
 TEST(ValueChecks, Integer) {
   expect_values({
       {"missing is integer", "False"},
@@ -172,6 +180,7 @@ TEST(ValueChecks, Integer) {
   });
 }
 
+// With infinities.
 TEST(ValueChecks, Float) {
   expect_values({
       {"missing is float", "False"},
@@ -193,6 +202,7 @@ TEST(ValueChecks, Float) {
   });
 }
 
+// Booleans are numbers.
 TEST(ValueChecks, Number) {
   expect_values({
       {"missing is number", "False"},
@@ -214,6 +224,7 @@ TEST(ValueChecks, Number) {
   });
 }
 
+// Safe ones too.
 TEST(ValueChecks, String) {
   expect_values({
       {"missing is string", "False"},
@@ -235,6 +246,7 @@ TEST(ValueChecks, String) {
   });
 }
 
+// Dicts and namespaces.
 TEST(ValueChecks, Mapping) {
   expect_values({
       {"missing is mapping", "False"},
@@ -256,6 +268,7 @@ TEST(ValueChecks, Mapping) {
   });
 }
 
+// Texts and dicts too.
 TEST(ValueChecks, Iterable) {
   expect_values({
       {"missing is iterable", "True"},
@@ -277,6 +290,7 @@ TEST(ValueChecks, Iterable) {
   });
 }
 
+// What has a length and items.
 TEST(ValueChecks, Sequence) {
   expect_values({
       {"missing is sequence", "True"},
@@ -298,6 +312,7 @@ TEST(ValueChecks, Sequence) {
   });
 }
 
+// Safe texts.
 TEST(ValueChecks, Escaped) {
   expect_values({
       {"missing is escaped", "False"},
@@ -319,6 +334,7 @@ TEST(ValueChecks, Escaped) {
   });
 }
 
+// Negative numbers too.
 TEST(ValueChecks, Even) {
   expect_templates({
       {"{% for v in [0, 1, -1, 2, 2.0, 3.0, 2.5, true, false] %}{{ 1 if v is even else 0 }}{% "
@@ -333,6 +349,7 @@ TEST(ValueChecks, Even) {
   });
 }
 
+// -1 is odd.
 TEST(ValueChecks, Odd) {
   expect_templates({
       {"{% for v in [0, 1, -1, 2, 2.0, 3.0, 2.5, true, false] %}{{ 1 if v is odd else 0 }}{% "
@@ -347,6 +364,7 @@ TEST(ValueChecks, Odd) {
   });
 }
 
+// Of texts, as str.islower.
 TEST(ValueChecks, Lower) {
   expect_values({
       {"missing is lower", "False"},
@@ -368,6 +386,7 @@ TEST(ValueChecks, Lower) {
   });
 }
 
+// Of texts, as str.isupper.
 TEST(ValueChecks, Upper) {
   expect_values({
       {"missing is upper", "False"},
@@ -389,6 +408,7 @@ TEST(ValueChecks, Upper) {
   });
 }
 
+// Names of operators, and operators as names.
 TEST(ValueChecks, Comparisons) {
   expect_values({
       {"1 is eq 2", "False"},          {"2 is eq 2", "True"},
@@ -414,6 +434,7 @@ TEST(ValueChecks, Comparisons) {
   });
 }
 
+// Tests with an argument.
 TEST(ValueChecks, DivisibilitySamenessMembership) {
   expect_values({
       {"6 is divisibleby 3", "True"},

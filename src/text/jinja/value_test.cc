@@ -39,6 +39,7 @@ class ValueTest : public ::testing::Test {
   Heap heap{Limits{}};
 };
 
+// For errors that users of Python know.
 TEST_F(ValueTest, KindsAndNamesAreThoseOfPython) {
   EXPECT_EQ(type_name(Value()), "Undefined");
   EXPECT_EQ(type_name(Value::none()), "NoneType");
@@ -55,6 +56,7 @@ TEST_F(ValueTest, KindsAndNamesAreThoseOfPython) {
   EXPECT_EQ(type_name(heap.name_space()), "Namespace");
 }
 
+// true is 1.
 TEST_F(ValueTest, BooleansAreNumbers) {
   EXPECT_TRUE(Value::boolean(true).is_integral());
   EXPECT_TRUE(Value::boolean(false).is_number());
@@ -65,12 +67,14 @@ TEST_F(ValueTest, BooleansAreNumbers) {
   EXPECT_FALSE(Value::none().is_number());
 }
 
+// Other values have none to lose.
 TEST_F(ValueTest, SafetyBelongsToStrings) {
   EXPECT_TRUE(heap.text("a", true).is_safe());
   EXPECT_FALSE(heap.text("a").is_safe());
   EXPECT_FALSE(Value::integer(1).is_safe());
 }
 
+// Which name was missing, and of what.
 TEST_F(ValueTest, UndefinedValuesSayWhy) {
   const std::string name = "x";
   EXPECT_EQ(Value().undefined_reason(), "a value is undefined");
@@ -88,6 +92,7 @@ TEST_F(ValueTest, UndefinedValuesSayWhy) {
   EXPECT_EQ(Value::undefined(&name, Origin::kHint).undefined_reason(), "x");
 }
 
+// Empty things and zeros are false.
 TEST_F(ValueTest, TruthIsPythons) {
   EXPECT_FALSE(is_truthy(Value()));
   EXPECT_FALSE(is_truthy(Value::none()));
@@ -105,6 +110,7 @@ TEST_F(ValueTest, TruthIsPythons) {
   EXPECT_TRUE(is_truthy(heap.name_space()));
 }
 
+// Double ones where single ones stand inside.
 TEST_F(ValueTest, ReprOfStringsChoosesItsQuotes) {
   EXPECT_EQ(repr(text("a")), "'a'");
   EXPECT_EQ(repr(text("it's")), "\"it's\"");
@@ -116,6 +122,7 @@ TEST_F(ValueTest, ReprOfStringsChoosesItsQuotes) {
   EXPECT_EQ(repr(heap.text("<", true)), "Markup('<')");
 }
 
+// Texts inside are in quotes.
 TEST_F(ValueTest, ReprOfContainersNests) {
   EXPECT_EQ(repr(heap.list({})), "[]");
   EXPECT_EQ(repr(tuple({})), "()");
@@ -132,6 +139,7 @@ TEST_F(ValueTest, ReprOfContainersNests) {
   EXPECT_EQ(repr(Value()), "Undefined");
 }
 
+// Printing recurses: the depth is limited.
 TEST_F(ValueTest, DeepValuesAreRefused) {
   Value deep = heap.list({});
   for (int i = 0; i < kMaxValueDepth; ++i) deep = heap.list({deep});
@@ -144,6 +152,7 @@ TEST_F(ValueTest, DeepValuesAreRefused) {
   EXPECT_FALSE(is_less(heap, deep, other));
 }
 
+// 1, 1.0 and true.
 TEST_F(ValueTest, KeysOfOneNumberAreOneKey) {
   EXPECT_EQ(compare_keys(Value::integer(1), Value::real(1)), 0);
   EXPECT_EQ(compare_keys(Value::boolean(true), Value::integer(1)), 0);
@@ -169,6 +178,7 @@ TEST_F(ValueTest, IntegersAndFloatsCompareExactly) {
   EXPECT_EQ(less(Value::integer(1), Value::real(std::numeric_limits<double>::infinity())), "yes");
 }
 
+// Itself included.
 TEST_F(ValueTest, NanEqualsNothingAndIsBelowNothing) {
   const Value nan = Value::real(kNan);
   EXPECT_FALSE(equal(nan, nan));
@@ -178,6 +188,7 @@ TEST_F(ValueTest, NanEqualsNothingAndIsBelowNothing) {
   EXPECT_EQ(compare_keys(nan, nan), 0);  // as a key it is one
 }
 
+// Numbers apart.
 TEST_F(ValueTest, ValuesOfDifferentTypesHaveNoOrder) {
   EXPECT_EQ(less(Value::integer(1), text("a")),
             "Values of the types 'int' and 'str' have no order");
@@ -190,6 +201,7 @@ TEST_F(ValueTest, ValuesOfDifferentTypesHaveNoOrder) {
             "yes");
 }
 
+// Tuples only with hashable items.
 TEST_F(ValueTest, OnlyImmutableValuesAreHashable) {
   EXPECT_TRUE(is_hashable(Value()));
   EXPECT_TRUE(is_hashable(Value::none()));
@@ -206,6 +218,7 @@ TEST_F(ValueTest, OnlyImmutableValuesAreHashable) {
   EXPECT_FALSE(is_hashable(deep));
 }
 
+// And refuses what is none.
 TEST_F(ValueTest, ContainsSearchesEachKindOfContainer) {
   const auto in = [&](const Value& container, const Value& item) {
     const auto result = contains(heap, container, item);
@@ -259,6 +272,7 @@ TEST_F(ValueTest, DictsKeepTheOrderOfInsertion) {
   }
 }
 
+// With and without the index of large dicts.
 TEST_F(ValueTest, DictsFindTextsByEitherLookUp) {
   for (const int size : {0, 1, 12, 13, 40}) {
     Dict dict;
@@ -305,6 +319,7 @@ TEST_F(ValueTest, CompareKeysIsATotalOrder) {
   }
 }
 
+// Equal keys keep their order in reverse too.
 TEST_F(ValueTest, SortedOrderIsStableInBothDirections) {
   std::mt19937 random(3);
   for (const size_t size : {0U, 1U, 2U, 3U, 7U, 8U, 33U, 100U}) {
@@ -324,6 +339,7 @@ TEST_F(ValueTest, SortedOrderIsStableInBothDirections) {
   }
 }
 
+// An error, not an arbitrary order.
 TEST_F(ValueTest, SortedOrderFailsWhereKeysHaveNone) {
   EXPECT_FALSE(sorted_order(heap, {Value::none(), Value::none()}));
   EXPECT_TRUE(sorted_order(heap, {Value::none(), Value::none()}, {false, true}));
