@@ -5,6 +5,7 @@
 namespace quern {
 namespace {
 
+// The words, end to end with spaces between them.
 std::string words(std::string_view text, const BertNormalization& options = {}) {
   std::string line;
   for (const std::string& word : bert_words(text, options)) {
@@ -42,11 +43,13 @@ TEST(BertWords, ControlCharactersAndBrokenBytesVanish) {
             "abcdef");
 }
 
+// A text and its words.
 struct WordsCase {
   std::string text;
   std::vector<std::string> words;
 };
 
+// One comparison for each text.
 void expect_words(const BertNormalization& options, const std::vector<WordsCase>& cases) {
   for (const WordsCase& test : cases) {
     EXPECT_EQ(bert_words(test.text, options), test.words) << test.text;

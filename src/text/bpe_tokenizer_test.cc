@@ -24,18 +24,21 @@ Vocabulary bytes_and(std::vector<std::string> more, std::vector<std::string> mer
   return v;
 }
 
+// The tokenizer, which must be possible to make.
 std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
   auto tokenizer = make_tokenizer(v);
   EXPECT_TRUE(tokenizer) << tokenizer.error().message;
   return tokenizer ? std::move(*tokenizer) : nullptr;
 }
 
+// The ids of a text that must be possible to encode.
 Ids encode(const Tokenizer& tokenizer, std::string_view text, const EncodeOptions& options = {}) {
   const auto ids = tokenizer.encode(text, options);
   EXPECT_TRUE(ids) << ids.error().message;
   return ids ? *ids : Ids{};
 }
 
+// Why the vocabulary makes no tokenizer.
 std::string error_of(const Vocabulary& v) {
   const auto tokenizer = make_tokenizer(v);
   return tokenizer ? "" : tokenizer.error().message;

@@ -23,11 +23,13 @@ constexpr const char* kMerges[] = {
     "Ġ br",     "Ġ jum", "Ġ laz",   "Ġ qu",   "Ġ ru",    "Ġ weather", "Ł e",   "he ll",
     "Ġthe re",  "Ġs um", "Ġs ide",  "Ġs lee", "Ġs traÃ", "fo r",      "ic k",  "Ġn aÃ¯ve"};
 
+// The text of the token that a merge makes.
 std::string joined(std::string merge) {
   merge.erase(merge.find(' ', 1), 1);
   return merge;
 }
 
+// All bytes, then what each merge makes.
 Vocabulary vocabulary_with(const std::vector<std::string>& merges) {
   Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2"};
   for (int b = 0; b < 256; ++b) {
@@ -43,6 +45,7 @@ Vocabulary vocabulary_with(const std::vector<std::string>& merges) {
   return v;
 }
 
+// The texts of the tokens, which are easier to read than ids.
 std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::string_view text) {
   const auto ids = tokenizer.encode(text);
   EXPECT_TRUE(ids) << ids.error().message;

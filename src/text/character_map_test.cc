@@ -9,10 +9,12 @@
 namespace quern {
 namespace {
 
+// The map of a model that SentencePiece trained.
 std::string trained_bytes() {
   return unigram_vocabulary(unigram_test_data()["vocabularies"]["a"]).precompiled_charsmap;
 }
 
+// Four bytes, little-endian.
 std::string u32(uint32_t value) {
   std::string out;
   for (int i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));

@@ -12,12 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A file of the test data.
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.is_open()) << path;
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Parses and renders at once.
 Result<std::string> render(const std::string& source, const ChatInputs& inputs) {
   auto chat_template = ChatTemplate::parse(source);
   if (!chat_template) return tl::unexpected(chat_template.error());
@@ -74,6 +76,7 @@ TEST(ChatTemplate, RealTemplatesRenderToolsAsJinja2Does) {
   }
 }
 
+// The template as the model's file has it.
 std::string smollm2_source() {
   return read_text(std::string(QUERN_TEST_DATA_DIR) + "/jinja/smollm2.jinja");
 }

@@ -11,6 +11,7 @@ namespace {
 
 using Found = std::vector<std::pair<size_t, int32_t>>;
 
+// All pieces that the text begins with.
 Found prefixes(const PieceTrie& trie, std::string_view text) {
   Found found;
   trie.for_each_prefix(text, [&](size_t size, int32_t id) { found.emplace_back(size, id); });

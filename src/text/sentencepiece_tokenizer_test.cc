@@ -12,6 +12,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+// A token with its score and type.
 struct Piece {
   std::string text;
   float score;
@@ -34,12 +35,14 @@ Vocabulary vocabulary_of(const std::vector<Piece>& pieces) {
   return v;
 }
 
+// The tokenizer, which must be possible to make.
 std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
   auto tokenizer = make_tokenizer(v);
   EXPECT_TRUE(tokenizer) << tokenizer.error().message;
   return tokenizer ? std::move(*tokenizer) : nullptr;
 }
 
+// The ids of a text that must be possible to encode.
 Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& options = {}) {
   const auto ids = make(v)->encode(text, options);
   EXPECT_TRUE(ids) << ids.error().message;
@@ -163,6 +166,7 @@ nlohmann::json text_merges_data() {
   return nlohmann::json::parse(stream, nullptr, false);
 }
 
+// A vocabulary whose merges are texts, from the test data.
 Vocabulary text_merges_vocabulary(const nlohmann::json& data) {
   Vocabulary v{.model = "gemma4"};
   v.tokens = data["tokens"].get<std::vector<std::string>>();

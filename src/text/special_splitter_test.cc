@@ -21,6 +21,7 @@ std::string split(Vocabulary v, std::string_view text, bool parse_special = true
   return line;
 }
 
+// Two control tokens and one that the user defined.
 Vocabulary chat() {
   return {.model = "gpt2",
           .tokens = {"a", "<s>", "<s>x", "\n\n", "\n\n\n", "<|m|>"},

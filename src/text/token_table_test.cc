@@ -5,12 +5,14 @@
 namespace quern {
 namespace {
 
+// The table of a vocabulary that must be possible.
 TokenTable table_of(Vocabulary v) {
   auto table = TokenTable::make(v);
   EXPECT_TRUE(table) << table.error().message;
   return std::move(*table);
 }
 
+// Why the vocabulary makes no table.
 std::string error_of(Vocabulary v) {
   const auto table = TokenTable::make(v);
   return table ? "" : table.error().message;

@@ -16,6 +16,7 @@
 namespace quern {
 namespace {
 
+// Up to `max_size` of the letters.
 std::string random_text(std::mt19937& random, std::string_view letters, uint32_t max_size) {
   std::string text;
   for (uint32_t size = random() % (max_size + 1); size > 0; --size) {

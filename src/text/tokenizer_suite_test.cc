@@ -29,10 +29,12 @@ constexpr double kSlowness = 20;
 constexpr double kSlowness = 1;
 #endif
 
+// Of the suite's vocabularies.
 std::string model_path(const std::string& name) {
   return std::string(QUERN_MODELS_DIR) + "/" + name;
 }
 
+// Id by id, as generation shows them.
 std::string stream(const Tokenizer& tokenizer, const Ids& ids) {
   StreamDecoder decoder(tokenizer);
   std::string text;
@@ -40,11 +42,13 @@ std::string stream(const Tokenizer& tokenizer, const Ids& ids) {
   return text + decoder.flush();
 }
 
+// All bytes of it.
 std::string read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// Texts of a suite, between its separators.
 std::vector<std::string> inputs_of(const std::string& path) {
   const std::string separator = "\n__ggml_vocab_test__\n";
   const std::string all = read_file(path);
@@ -58,6 +62,7 @@ std::vector<std::string> inputs_of(const std::string& path) {
   return inputs;
 }
 
+// Ids of a suite, a line for each text.
 std::vector<Ids> outputs_of(const std::string& path) {
   std::istringstream lines(read_file(path));
   std::vector<Ids> outputs;
@@ -295,6 +300,7 @@ TEST(TokenizerSuite, ThreadsShareOneTokenizer) {
   for (auto& future : futures) EXPECT_EQ(future.get(), expected);
 }
 
+// A name for each run that test runners take.
 std::string case_name(const testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');

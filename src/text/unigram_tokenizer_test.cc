@@ -16,12 +16,14 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+// The tokenizer, which must be possible to make.
 std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
   auto tokenizer = make_tokenizer(v);
   EXPECT_TRUE(tokenizer) << tokenizer.error().message;
   return tokenizer ? std::move(*tokenizer) : nullptr;
 }
 
+// A token with its score and type.
 struct Piece {
   std::string text;
   float score;
@@ -44,6 +46,7 @@ Vocabulary vocabulary_of(const std::vector<Piece>& pieces) {
   return v;
 }
 
+// The ids of a text that must be possible to encode.
 Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& options = {}) {
   const auto ids = make(v)->encode(text, options);
   EXPECT_TRUE(ids) << ids.error().message;

@@ -7,6 +7,7 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+// A vocabulary of a few words and parts.
 Vocabulary small() {
   Vocabulary v{.model = "bert",
                .tokens = {"[UNK]", "[CLS]", "[SEP]", "\u2581un", "aff", "able", "\u2581able", "a",
@@ -19,12 +20,14 @@ Vocabulary small() {
   return v;
 }
 
+// The tokenizer, which must be possible to make.
 std::unique_ptr<Tokenizer> make(const Vocabulary& v) {
   auto tokenizer = make_tokenizer(v);
   EXPECT_TRUE(tokenizer) << tokenizer.error().message;
   return std::move(*tokenizer);
 }
 
+// The ids of a text that must be possible to encode.
 Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& options = {}) {
   const auto ids = make(v)->encode(text, options);
   EXPECT_TRUE(ids) << ids.error().message;

@@ -11,12 +11,14 @@
 namespace quern {
 namespace {
 
+// A grammar with texts that it takes and texts that it does not.
 struct GrammarCase {
   std::string gbnf;
   std::vector<std::string> good;
   std::vector<std::string> bad;
 };
 
+// Parses each grammar and runs the texts through it.
 void expect_grammars(const std::vector<GrammarCase>& cases) {
   for (const GrammarCase& test : cases) {
     const auto grammar = Grammar::parse(test.gbnf);

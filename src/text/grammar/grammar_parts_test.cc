@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kModelSize = 64;
 using Model = std::bitset<kModelSize>;
 
+// A set of a few ranges, and the same as bits.
 CodeSet random_set(std::mt19937& random, Model& model) {
   std::vector<CodeRange> ranges;
   for (uint32_t count = random() % 5; count > 0; --count) {
@@ -33,6 +34,7 @@ CodeSet random_set(std::mt19937& random, Model& model) {
   return make_code_set(std::move(ranges));
 }
 
+// The set holds exactly the bits, in sorted ranges that do not touch.
 void expect_is(const CodeSet& set, const Model& model) {
   for (uint32_t c = 0; c < kModelSize; ++c) EXPECT_EQ(contains(set, c), model.test(c)) << c;
   for (size_t i = 0; i < set.size(); ++i) {
@@ -72,6 +74,7 @@ TEST(CodeSet, EdgesOfUnicode) {
   EXPECT_EQ(make_code_set({{1, 9}, {2, 3}}), (CodeSet{{1, 9}}));
 }
 
+// Whether the bytes are in the ranges of the sequence, byte by byte.
 bool fits(const ByteSequence& sequence, std::string_view bytes) {
   if (bytes.size() != sequence.size) return false;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -146,6 +149,7 @@ TEST(TokenMask, HoldsIdsOfTheVocabulary) {
   }
 }
 
+// A token for each of a few letters, and more.
 std::unique_ptr<Tokenizer> letters_tokenizer(std::vector<std::string> more) {
   Vocabulary v{.model = "llama", .tokens = {"<unk>", "<s>", "</s>"}};
   v.types = {TokenType::kUnknown, TokenType::kControl, TokenType::kControl};
@@ -158,6 +162,7 @@ std::unique_ptr<Tokenizer> letters_tokenizer(std::vector<std::string> more) {
   return std::move(*tokenizer);
 }
 
+// Texts over two letters, so that many begin alike.
 std::vector<std::string> random_tokens(std::mt19937& random, int count) {
   std::vector<std::string> tokens;
   for (int i = 0; i < count; ++i) {
@@ -273,11 +278,13 @@ TEST(TokenConstraint, AGrammarPastTheVocabularyIsAnError) {
             "The grammar can go on here, but with no token of the vocabulary.");
 }
 
+// Compiles the expression as the root.
 Result<Grammar> grammar_of(GrammarAst& ast, ExprId body) {
   ast.define(ast.root(), body);
   return Grammar::compile(ast);
 }
 
+// A tree that waits for the body of its root.
 GrammarAst with_root() {
   GrammarAst ast;
   ast.set_root(ast.declare("root"));
@@ -337,6 +344,7 @@ TEST(JsonQuoted, EscapesWhatMustBe) {
   EXPECT_EQ(json_quoted("\xFF"), "\"\uFFFD\"");
 }
 
+// A rule of JSON with texts that it takes and texts that it does not.
 struct RuleCase {
   const char* rule;
   ExprId (JsonRules::*make)();

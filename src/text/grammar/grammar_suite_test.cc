@@ -12,6 +12,7 @@
 namespace quern {
 namespace {
 
+// By the kind that the case names.
 Result<Grammar> grammar_of(const std::string& kind, const std::string& source) {
   if (kind == "grammar") return Grammar::parse(source);
   QUERN_ASSIGN_OR_RETURN(SchemaGrammar schema, grammar_from_json_schema(source));

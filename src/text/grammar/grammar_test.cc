@@ -12,6 +12,7 @@
 namespace quern {
 namespace {
 
+// Whether the whole text matches a grammar that must parse.
 bool matches(const std::string& gbnf, std::string_view text) {
   const auto grammar = Grammar::parse(gbnf);
   EXPECT_TRUE(grammar) << gbnf << ": " << (grammar ? "" : grammar.error().message);
@@ -21,6 +22,7 @@ bool matches(const std::string& gbnf, std::string_view text) {
   return result && *result;
 }
 
+// Why the grammar does not parse.
 std::string error_of(const std::string& gbnf) {
   const auto grammar = Grammar::parse(gbnf);
   return grammar ? "none" : grammar.error().message;

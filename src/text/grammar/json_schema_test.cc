@@ -9,17 +9,20 @@
 namespace quern {
 namespace {
 
+// Whether the whole text fits a schema that must convert.
 bool fits(const std::string& schema, std::string_view text) {
   const auto grammar = grammar_from_json_schema(schema);
   EXPECT_TRUE(grammar) << schema << ": " << (grammar ? "" : grammar.error().message);
   return grammar && grammar->grammar.matches(text).value();
 }
 
+// Why the schema does not convert.
 std::string error_of(const std::string& schema) {
   const auto grammar = grammar_from_json_schema(schema);
   return grammar ? "none" : grammar.error().message;
 }
 
+// What is said to be left out.
 std::vector<std::string> unenforced(const std::string& schema) {
   const auto grammar = grammar_from_json_schema(schema);
   EXPECT_TRUE(grammar) << (grammar ? "" : grammar.error().message);

@@ -18,6 +18,7 @@ struct Expression {
   std::string regex;
 };
 
+// Makes random expressions in both notations at once.
 class Generator {
  public:
   explicit Generator(uint32_t seed) : random_(seed) {}

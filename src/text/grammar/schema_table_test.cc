@@ -12,12 +12,14 @@
 namespace quern {
 namespace {
 
+// A JSON schema with texts that fit it and texts that do not.
 struct SchemaCase {
   std::string schema;
   std::vector<std::string> good;
   std::vector<std::string> bad;
 };
 
+// Compiles each schema and runs the texts through its grammar.
 void expect_schemas(const std::vector<SchemaCase>& cases) {
   for (const SchemaCase& test : cases) {
     const auto grammar = grammar_from_json_schema(test.schema);
@@ -295,6 +297,7 @@ TEST(SchemaTable, Annotations) {
        {"1"}},
   });
 }
+// A text that must be refused, and the whole sentence of its error.
 struct ErrorCase {
   std::string schema;
   std::string message;

@@ -8,6 +8,7 @@
 namespace quern::jinja {
 namespace {
 
+// With a format that must be possible.
 std::string format(const CivilTime& time, std::string_view text) {
   const auto formatted = format_time(time, text);
   return formatted ? *formatted : "error: " + formatted.error().message;

@@ -6,12 +6,14 @@
 namespace quern {
 namespace {
 
+// A template and the end of its error.
 struct Case {
   std::string source;
   std::string message;
   ErrorCode code = ErrorCode::kInvalidArgument;
 };
 
+// Each template must fail with its words and its place.
 void expect_errors(const std::vector<Case>& cases) {
   for (const Case& test : cases) {
     ChatInputs inputs;

@@ -15,12 +15,14 @@ constexpr double kSlowness = 10;
 constexpr double kSlowness = 1;
 #endif
 
+// The text `count` times.
 std::string repeat(std::string_view text, size_t count) {
   std::string out;
   for (size_t i = 0; i < count; ++i) out += text;
   return out;
 }
 
+// The error of a template that must fail.
 Error render_error(const std::string& source) {
   const std::clock_t begin = std::clock();
   Error error{ErrorCode::kInternal, "no error"};
@@ -37,6 +39,7 @@ Error render_error(const std::string& source) {
   return error;
 }
 
+// The template must end at a limit, and soon.
 void expect_exhausted(const std::string& source) {
   const Error error = render_error(source);
   EXPECT_EQ(error.code, ErrorCode::kResourceExhausted)

@@ -31,6 +31,7 @@ std::string show(const Token& token) {
   }
 }
 
+// The tokens in one line, or the error and its place.
 std::string lexed(std::string_view source) {
   Lexer lexer(source);
   const auto tokens = lexer.lex();

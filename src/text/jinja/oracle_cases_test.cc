@@ -13,12 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// A file of cases that Jinja rendered.
 Json read_cases(const std::string& name) {
   std::ifstream file(std::string(QUERN_TEST_DATA_DIR) + "/jinja/" + name);
   EXPECT_TRUE(file.is_open()) << name;
   return Json::parse(file, nullptr, false);
 }
 
+// With the variables of the case.
 Result<std::string> render(const std::string& source, const Json& context) {
   auto chat_template = ChatTemplate::parse(source);
   if (!chat_template) return tl::unexpected(chat_template.error());
@@ -43,6 +45,7 @@ void expect_error(const Json& test, const Result<std::string>& text) {
   EXPECT_EQ(text.error().message.find("Chat template, line "), 0u) << text.error().message;
 }
 
+// All cases of a file, of which there must be enough.
 void run_cases(const std::string& name, size_t least) {
   const Json data = read_cases(name);
   ASSERT_TRUE(data.is_object());

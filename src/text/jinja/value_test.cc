@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// Values on a heap of their own.
 class ValueTest : public ::testing::Test {
  protected:
   Value text(std::string value) { return heap.text(std::move(value)); }
