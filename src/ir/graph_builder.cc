@@ -1,12 +1,25 @@
 // Node-by-node construction with type inference.
 #include "quern/graph_builder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fail.h"
 #include "ir/node_rules.h"
 
 namespace quern {
+namespace {
+
+// Whether the graph has values of a node `name`; with several outputs they are named by port.
+bool has_values_of(const Graph& graph, const std::string& name, std::string_view op) {
+  if (graph.find_value(name) != kNoValue) return true;
+  const OpDef* def = graph.registry().find(op);
+  return def != nullptr && std::ranges::any_of(def->outputs, [&](const PortDef& port) {
+           return graph.find_value(name + ":" + port.name) != kNoValue;
+         });
+}
+
+}  // namespace
 
 GraphBuilder::GraphBuilder(const OpRegistry& registry) {
   graph_.registry_ = &registry;
@@ -47,7 +60,11 @@ std::string GraphBuilder::full_name(std::string_view name, std::string_view op) 
   std::string full;
   for (const std::string& scope : scopes_) full += scope;
   if (!name.empty()) return full + std::string(name);
-  return fmt::format("{}{}.{}", full, op, next_name_++);
+  std::string fresh;
+  do {
+    fresh = fmt::format("{}{}.{}", full, op, next_name_++);
+  } while (has_values_of(graph_, fresh, op));
+  return fresh;
 }
 
 ValueId GraphBuilder::input(std::string_view name, TensorType type) {

@@ -49,6 +49,31 @@ Result<AttributeValue> check_attribute(const OpDef& op, const AttributeDef& def,
   return *typed;
 }
 
+// Type rules and kernels walk the values of a variadic port: a gap among them has no meaning.
+Result<void> check_variadic(const OpDef& op, std::span<const ValueId> inputs) {
+  size_t end = inputs.size();
+  while (end > 0 && inputs[end - 1] == kNoValue) --end;
+  for (size_t i = op.inputs.size() - 1; i < end; ++i) {
+    if (inputs[i] != kNoValue) continue;
+    return fail::invalid("{} takes any number of inputs '{}', but none that is absent: input {}.",
+                         op.id, op.inputs.back().name, i);
+  }
+  return {};
+}
+
+// An input that only the other form of an operation reads would be dropped in silence.
+Result<void> check_form(const OpDef& op, std::span<const ValueId> inputs,
+                        const Attributes& attributes) {
+  if (op.table_inputs.empty()) return {};
+  const size_t num_ports = op.input_ports(attributes).size();
+  for (size_t i = num_ports; i < inputs.size(); ++i) {
+    if (inputs[i] == kNoValue) continue;
+    return fail::invalid("{} takes {} inputs in the form '{}'; input {} is not among them.", op.id,
+                         num_ports, attributes.text("form"), i);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given) {
@@ -82,7 +107,7 @@ Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs) {
       return fail::invalid("{} needs its input '{}'.", op.id, op.inputs[port].name);
     }
   }
-  return {};
+  return is_variadic ? check_variadic(op, inputs) : Result<void>{};
 }
 
 Result<void> check_ids(std::span<const ValueId> inputs, size_t num_values) {
@@ -99,6 +124,7 @@ Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Val
                                             std::span<const ValueId> inputs,
                                             const Attributes& attributes,
                                             std::span<const StateDecl> states) {
+  QUERN_TRY(check_form(op, inputs, attributes));
   // Type rules see an entry for every declared port; optional ones that are absent are null.
   std::vector<const TensorType*> types(std::max(inputs.size(), op.inputs.size()), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -76,6 +76,7 @@ Result<std::string> TextCursor::quoted_text() {
       value += text_[at_] == 'n' ? '\n' : text_[at_];
     }
   }
+  at_ = text_.size();  // a backslash at the end may have led past it
   return error("the text has no closing quote");
 }
 
@@ -129,6 +130,9 @@ Result<Attributes> TextCursor::attributes() {
   if (!accept("{") || accept("}")) return result;
   while (true) {
     QUERN_ASSIGN_OR_RETURN(const std::string name, this->name());
+    if (result.find(name) != nullptr) {
+      return error(fmt::format("the attribute '{}' stands here twice", name));
+    }
     QUERN_TRY(expect("="));
     QUERN_ASSIGN_OR_RETURN(AttributeValue value, attribute_value());
     result.set(name, std::move(value));

@@ -31,12 +31,16 @@ bool is_same(const Attributes& a, const Attributes& b) {
   });
 }
 
-// Attributes with all defaults, and output types as the operation infers them. Layouts are the
-// backend's to choose, so they are not compared.
-Result<void> verify_types(const Graph& graph, const Node& node) {
+// All attributes with their kinds. Comes first: other rules ask for declared attributes.
+Result<void> verify_attributes(const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const Attributes complete, complete_attributes(*node.op, node.attributes));
-  if (!(complete == node.attributes) && !is_same(complete, node.attributes))
-    return fail::invalid("Attributes are not complete.");
+  if (complete == node.attributes || is_same(complete, node.attributes)) return {};
+  return fail::invalid("Attributes are not complete.");
+}
+
+// Output types as the operation infers them. Layouts are the backend's to choose, so they are not
+// compared.
+Result<void> verify_types(const Graph& graph, const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const auto types, infer_types(*node.op, graph.values(), node.inputs,
                                                        node.attributes, graph.states()));
   for (size_t i = 0; i < types.size(); ++i) {
@@ -68,6 +72,7 @@ Result<void> verify_node(const Graph& graph, NodeId id) {
                          node.op->outputs.size());
   }
   QUERN_TRY(verify_inputs(graph, id));
+  QUERN_TRY(verify_attributes(node));
   if (node.op->find_attribute("state") != nullptr) {
     const std::string& state = node.attributes.text("state");
     if (graph.find_state(state) == nullptr) {
