@@ -8,6 +8,7 @@
 namespace quern::cli {
 namespace {
 
+// An answer ends, the program goes on.
 TEST(InterruptGuard, NotesTheFirstInterrupt) {
   const InterruptGuard guard;
   EXPECT_FALSE(guard.was_interrupted());
@@ -15,6 +16,7 @@ TEST(InterruptGuard, NotesTheFirstInterrupt) {
   EXPECT_TRUE(guard.was_interrupted());
 }
 
+// The next answer must not end at once.
 TEST(InterruptGuard, EachBeginsAnew) {
   {
     const InterruptGuard guard;
@@ -24,6 +26,7 @@ TEST(InterruptGuard, EachBeginsAnew) {
   EXPECT_FALSE(guard.was_interrupted());
 }
 
+// Whoever presses twice wants out, even of a loop that does not look.
 TEST(InterruptGuardDeathTest, TheSecondEndsTheProgram) {
   EXPECT_EXIT(
       {
@@ -34,6 +37,7 @@ TEST(InterruptGuardDeathTest, TheSecondEndsTheProgram) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+// The handler of before is back.
 TEST(InterruptGuardDeathTest, WithoutAGuardItEndsTheProgram) {
   EXPECT_EXIT(
       {

@@ -35,18 +35,21 @@ class LineEditorTest : public testing::Test {
 
 using Messages = std::vector<std::string>;
 
+// Empty lines are messages too.
 TEST_F(LineEditorTest, ALineIsAMessage) {
   EXPECT_EQ(messages("one\ntwo\n\nthree"), (Messages{"one", "two", "", "three"}));
   EXPECT_EQ(messages(""), Messages{});
   EXPECT_EQ(messages("\n"), Messages{""});
 }
 
+// The line break stays in the message.
 TEST_F(LineEditorTest, ABackslashGoesOnInTheNextLine) {
   EXPECT_EQ(messages("one\\\ntwo\\\nthree\nfour"), (Messages{"one\ntwo\nthree", "four"}));
   EXPECT_EQ(messages("\\\n\\\nx"), Messages{"\n\nx"});
   EXPECT_EQ(messages("cut off\\"), Messages{"cut off\n"});
 }
 
+// Backslashes inside mean nothing.
 TEST_F(LineEditorTest, ThreeQuotesHoldABlock) {
   EXPECT_EQ(messages("\"\"\"\none\n\ntwo\\\n\"\"\"\nthree"), (Messages{"one\n\ntwo\\\n", "three"}));
   EXPECT_EQ(messages("\"\"\"\nnever closed"), Messages{"never closed\n"});

@@ -13,6 +13,7 @@ std::string text_of(const MetadataValue& value, int64_t limit = 8) {
   return metadata_to_json(value, limit).dump();
 }
 
+// Every kind of value that files hold.
 TEST(MetadataJson, ScalarsAreThemselves) {
   EXPECT_EQ(text_of(MetadataValue::number(uint8_t{7})), "7");
   EXPECT_EQ(text_of(MetadataValue::number(int64_t{-5})), "-5");
@@ -24,11 +25,13 @@ TEST(MetadataJson, ScalarsAreThemselves) {
             "9223372036854775807");
 }
 
+// JSON readers would wrap them around.
 TEST(MetadataJson, UnsignedNumbersPastTwoToThe63AreFloats) {
   EXPECT_EQ(metadata_to_json(MetadataValue::number(std::numeric_limits<uint64_t>::max()), 1),
             1.8446744073709552e19);
 }
 
+// Vocabularies have 10^5 entries.
 TEST(MetadataJson, LongArraysAreCut) {
   const std::vector<int32_t> values = {1, 2, 3, 4};
   const auto array = MetadataValue::numbers(std::span<const int32_t>(values));

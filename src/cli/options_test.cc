@@ -71,6 +71,7 @@ class OptionsTest : public testing::Test {
   std::string error_;
 };
 
+// Defaults live in the targets, nowhere else.
 TEST_F(OptionsTest, TargetsKeepTheirValuesWithoutOptions) {
   EXPECT_EQ(parse({"go", "m"}), -1);
   EXPECT_EQ(error_, "");
@@ -82,6 +83,7 @@ TEST_F(OptionsTest, TargetsKeepTheirValuesWithoutOptions) {
   EXPECT_TRUE(text_->is_given());
 }
 
+// Both ends of each type, with '=' and without.
 TEST_F(OptionsTest, ValuesReachTheirTargets) {
   EXPECT_EQ(parse({"go", "m", "--word", "b", "--count=9", "--signed", "-9223372036854775808",
                    "--seed", "18446744073709551615", "--factor", "2.5e-3", "--maybe", "0", "--list",
@@ -98,6 +100,7 @@ TEST_F(OptionsTest, ValuesReachTheirTargets) {
   EXPECT_TRUE(t_.flag);
 }
 
+// In either case, to the largest that fits.
 TEST_F(OptionsTest, SizesHaveUnits) {
   const auto size = [this](const char* text) {
     EXPECT_EQ(parse({"go", "m", "--size", text}), -1) << error_;
@@ -116,6 +119,7 @@ TEST_F(OptionsTest, SizesHaveUnits) {
   }
 }
 
+// The library beneath cuts numbers silently.
 TEST_F(OptionsTest, NumbersMustFitTheirTargets) {
   EXPECT_EQ(refusal({"go", "m", "--count", "10"}),
             "quern: --count: '10' is not a whole number from 0 to 9.");
@@ -135,6 +139,7 @@ TEST_F(OptionsTest, NumbersMustFitTheirTargets) {
   EXPECT_EQ(refusal({"go", "m", "--word", "c"}), "quern: --word: 'c' is not one of a, b.");
 }
 
+// One row for each way to be wrong.
 TEST_F(OptionsTest, TheFormOfTheLineIsChecked) {
   EXPECT_EQ(refusal({}, false), "quern: No command was given.");
   EXPECT_EQ(refusal({"fly"}, false),
@@ -150,6 +155,7 @@ TEST_F(OptionsTest, TheFormOfTheLineIsChecked) {
   EXPECT_EQ(error_.substr(error_.find('\n') + 1), "'quern go --help' shows what there is.\n");
 }
 
+// Exit code 0 and text on stdout.
 TEST_F(OptionsTest, HelpAndVersionAreAnswers) {
   EXPECT_EQ(parse({"--version"}, false), 0);
   EXPECT_EQ(out_, "quern 1.2\n");

@@ -9,6 +9,7 @@
 namespace quern::cli {
 namespace {
 
+// Logs must not fill with bars.
 TEST(ProgressBar, IsSilentWithoutATerminal) {
   if (::isatty(STDERR_FILENO) == 1) GTEST_SKIP() << "Skipped: stderr is a terminal here.";
   testing::internal::CaptureStderr();

@@ -53,6 +53,7 @@ class Convert : public testing::Test {
   const test::TemporaryFolder folder_{"convert"};
 };
 
+// Every path from a file to a file.
 TEST_F(Convert, SplitMergedAndBigEndianFilesHoldTheSameTensors) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kQ4_K, DType::kQ8_0}) {
     SCOPED_TRACE(dtype_name(dtype));
@@ -75,6 +76,7 @@ TEST_F(Convert, SplitMergedAndBigEndianFilesHoldTheSameTensors) {
   }
 }
 
+// A part may be smaller, never larger.
 TEST_F(Convert, PartsKeepTheirLimitAndTheirAlignment) {
   GgufBytes b;
   b.header(3, 1).key("general.alignment", 4).number(uint32_t{128});
@@ -90,12 +92,14 @@ TEST_F(Convert, PartsKeepTheirLimitAndTheirAlignment) {
   expect_same_tensors(*original, *set);
 }
 
+// No numbers where there is nothing to count.
 TEST_F(Convert, ModelThatFitsOnePartKeepsItsName) {
   ASSERT_TRUE(write_synthetic_model(folder_.file("m.gguf"), {"tiny", DType::kQ8_0, 1}));
   const auto report = convert(*open("m.gguf"), "n.gguf", {std::endian::little, int64_t{1} << 40});
   EXPECT_EQ(report.paths, (std::vector<std::string>{folder_.file("n.gguf")}));
 }
 
+// Nothing is left on the disk.
 TEST_F(Convert, FormatsWithoutBigEndianFormAndTinyPartsAreErrors) {
   ASSERT_TRUE(write_synthetic_model(folder_.file("m.gguf"), {"tiny-k", DType::kIQ2_XXS, 1}));
   const auto file = open("m.gguf");
@@ -152,6 +156,7 @@ class SplitSet : public testing::Test {
 constexpr const char* kSecond =
     "While reading part 2 of 2 of 'm-00001-of-00002.gguf': Part 'm-00002-of-00002.gguf': ";
 
+// Named by its first part.
 TEST_F(SplitSet, WholeSetIsRead) {
   EXPECT_EQ(error_of({0, 2, 2, "a"}, {1, 2, 2, "b"}), "no error");
   EXPECT_EQ(error(1),
@@ -159,6 +164,7 @@ TEST_F(SplitSet, WholeSetIsRead) {
             "'m-00001-of-00002.gguf'.");
 }
 
+// The error names the path that was tried.
 TEST_F(SplitSet, MissingOrRenamedPartsAreErrors) {
   write_file(path(0), part_bytes({0, 2, 2, "a"}));
   EXPECT_EQ(error().substr(0, 53), "While reading part 2 of 2 of 'm-00001-of-00002.gguf':");
@@ -170,6 +176,7 @@ TEST_F(SplitSet, MissingOrRenamedPartsAreErrors) {
             std::string::npos);
 }
 
+// Parts of two models may stand beside each other.
 TEST_F(SplitSet, CountsMustAgree) {
   EXPECT_EQ(
       error_of({0, 2, 2, "a"}, {1, 3, 2, "b"}),
@@ -183,11 +190,13 @@ TEST_F(SplitSet, CountsMustAgree) {
             "The 2 parts of 'm-00001-of-00002.gguf' have 2 tensors; 'split.tensors.count' says 5.");
 }
 
+// Which one would count?
 TEST_F(SplitSet, TensorInTwoPartsIsAnError) {
   EXPECT_EQ(error_of({0, 2, 2, "a"}, {1, 2, 2, "a"}),
             std::string(kSecond) + "Tensor 'a' is in part 1 already.");
 }
 
+// Part 3 of 2, part -1, counts of 2^63.
 TEST_F(SplitSet, WildNumbersAreErrors) {
   EXPECT_EQ(error_of({0, -1, 2, "a"}, {1, 2, 2, "b"}),
             "While reading 'm-00001-of-00002.gguf': Metadata key 'split.count' is -1; 0 to 99999 "
@@ -200,6 +209,7 @@ TEST_F(SplitSet, WildNumbersAreErrors) {
             "parts, numbered from 0.");
 }
 
+// A download that broke off.
 TEST_F(SplitSet, TruncatedPartIsAnError) {
   write_file(path(0), part_bytes({0, 2, 2, "a"}));
   const std::string whole = part_bytes({1, 2, 2, "b"});

@@ -56,6 +56,7 @@ std::vector<std::string> columns(const std::string& line) {
   return parts;
 }
 
+// Each file in a process of its own, so that a crash is one failure.
 TEST(GgufMalformed, EveryFileHasTheStatedOutcome) {
   const std::filesystem::path folder = std::filesystem::path(QUERN_SUITES_DIR) / "gguf_malformed";
   std::ifstream manifest(folder / "manifest.tsv");

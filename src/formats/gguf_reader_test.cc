@@ -44,6 +44,7 @@ void expect_small_file(const GgufFile& file) {
   EXPECT_EQ(file.info("h")->dtype, DType::kF16);
 }
 
+// The tensor's bytes are those of the file.
 TEST(GgufReader, ReadsLittleEndianInPlace) {
   const auto file = small_file(std::endian::little).parse();
   ASSERT_TRUE(file) << file.error().message;
@@ -52,6 +53,7 @@ TEST(GgufReader, ReadsLittleEndianInPlace) {
   EXPECT_EQ((*file)->weight("m")->buffer().place(), "file");
 }
 
+// A copy, since the bytes change.
 TEST(GgufReader, ReadsBigEndian) {
   const auto file = small_file(std::endian::big).parse();
   ASSERT_TRUE(file) << file.error().message;
@@ -60,6 +62,7 @@ TEST(GgufReader, ReadsBigEndian) {
   expect_small_file(**file);
 }
 
+// Version 1 had other widths.
 TEST(GgufReader, ReadsVersion2AndRefusesOthers) {
   const auto file = small_file(std::endian::little, 2).parse();
   ASSERT_TRUE(file) << file.error().message;
@@ -72,6 +75,7 @@ TEST(GgufReader, ReadsVersion2AndRefusesOthers) {
             "It does not begin with 'GGUF'; it is another format.");
 }
 
+// Tensors keep the mapping alive.
 TEST(GgufReader, WeightOutlivesTheFile) {
   auto file = small_file(std::endian::little).parse();
   ASSERT_TRUE(file);
@@ -80,6 +84,7 @@ TEST(GgufReader, WeightOutlivesTheFile) {
   EXPECT_EQ(weight.read_as<float>()->at(5), 6.0F);
 }
 
+// At each byte of the header.
 TEST(GgufReader, EveryTruncationIsAnError) {
   for (const auto order : {std::endian::little, std::endian::big}) {
     const std::string whole = small_file(order).bytes();
@@ -89,6 +94,7 @@ TEST(GgufReader, EveryTruncationIsAnError) {
   }
 }
 
+// Of keys and of tensors.
 TEST(GgufReader, DuplicatesAreErrors) {
   EXPECT_EQ(error_of(GgufBytes().header(0, 2).text_key("k", "a").text_key("k", "b")),
             "Before byte 68: Metadata key 'k' occurs twice.");
@@ -101,6 +107,7 @@ TEST(GgufReader, DuplicatesAreErrors) {
             "Tensor 't' occurs twice.");
 }
 
+// So that a hex dump shows the place.
 TEST(GgufReader, ErrorsNameKeyOrTensorAndByte) {
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("abc", 8).number(uint64_t{99}).raw("xy12345")),
             "Metadata key 'abc': The string at byte 39 has 99 bytes; 7 remain.");
@@ -126,6 +133,7 @@ TEST(GgufReader, ErrorsNameKeyOrTensorAndByte) {
             "Tensor 'w' has the offset 4, which is not a multiple of 32.");
 }
 
+// By the key, or 32.
 TEST(GgufReader, AlignmentIsHonoured) {
   GgufBytes b;
   b.header(1, 1).key("general.alignment", 4).number(uint32_t{128});
@@ -138,6 +146,7 @@ TEST(GgufReader, AlignmentIsHonoured) {
             "Metadata key 'general.alignment' is 0; a power of two from 8 to 2^30 is needed.");
 }
 
+// There is no path to find the others by.
 TEST(GgufReader, PartsOfASplitModelAreRefusedInMemory) {
   EXPECT_EQ(error_of(GgufBytes().header(0, 1).key("split.count", 2).number(uint16_t{3})),
             "The model is split into 3 files, of which this is one; open the first by its path.");
@@ -145,6 +154,7 @@ TEST(GgufReader, PartsOfASplitModelAreRefusedInMemory) {
             "no error");
 }
 
+// Guessing would give wrong weights.
 TEST(GgufReader, BigEndianFormatsWithoutDefinedOrderAreRefused) {
   GgufBytes b(std::endian::big);
   b.header(1, 0).tensor("w", {256}, 16, 0).pad().raw(std::string(66, 'x'));
@@ -157,6 +167,7 @@ TEST(GgufReader, BigEndianFormatsWithoutDefinedOrderAreRefused) {
             "Tensor 'w': The format iq2_xxs has no defined big-endian form.");
 }
 
+// By its name.
 TEST(GgufReader, AbsentTensorIsNotFound) {
   const auto file = small_file(std::endian::little).parse();
   const auto weight = (*file)->weight("none");

@@ -112,14 +112,17 @@ void expect_same_back(std::endian order) {
   }
 }
 
+// Whatever the reader takes.
 TEST(GgufWriter, EveryMetadataTypeAndDTypeComesBack) {
   expect_same_back(std::endian::little);
 }
 
+// But for formats that have no such form.
 TEST(GgufWriter, EveryMetadataTypeAndDTypeComesBackBigEndian) {
   expect_same_back(std::endian::big);
 }
 
+// Scales are swapped, codes are not.
 TEST(GgufWriter, BigEndianBlocksHoldSwappedFields) {
   const test::TemporaryFolder folder("gguf_writer");
   MemorySource source;
@@ -169,6 +172,7 @@ std::string message(const Result<T>& result) {
   return result ? "no error" : result.error().message;
 }
 
+// Large ones are written as they are made.
 TEST(GgufWriter, TensorsComeInTurnAndInPieces) {
   const test::TemporaryFolder folder("gguf_writer");
   const std::string path = folder.file("turns.gguf");
@@ -194,6 +198,7 @@ TEST(GgufWriter, TensorsComeInTurnAndInPieces) {
   EXPECT_TRUE(GgufFile::open(path));
 }
 
+// Before anything is written.
 TEST(GgufWriter, RefusesWhatTheFormatCannotHold) {
   const test::TemporaryFolder folder("gguf_writer");
   const auto error_of = [&](std::vector<WeightInfo> tensors, Metadata metadata = {}) {

@@ -30,6 +30,7 @@ std::string message(const Result<T>& result) {
   return result ? "no error" : result.error().message;
 }
 
+// Hostile files have empty arrays.
 TEST(Metadata, ElementsOutsideAnArrayAreErrors) {
   const auto nothing = MetadataValue::texts({});
   EXPECT_EQ(message(nothing.text_at(0)), "has 0 elements; element 0 is needed");
@@ -52,6 +53,7 @@ TEST(ModelMetadata, AnArchitectureThatIsAnEmptyArrayIsRefused) {
       "model family is needed.");
 }
 
+// What is written is the type of the program.
 TEST(Metadata, TypesFollowTheWidthOfTheNumber) {
   EXPECT_EQ(MetadataValue::number<uint8_t>(1).type_name(), "u8");
   EXPECT_EQ(MetadataValue::number<int16_t>(1).type_name(), "i16");
@@ -63,6 +65,7 @@ TEST(Metadata, TypesFollowTheWidthOfTheNumber) {
   EXPECT_EQ(MetadataValue::texts({}).type_name(), "array of string");
 }
 
+// Converters differ.
 TEST(Metadata, IntegersAreTakenInAnyWidth) {
   const Metadata m = sample();
   EXPECT_EQ(m.integer("a.u32").value(), 7);
@@ -74,6 +77,7 @@ TEST(Metadata, IntegersAreTakenInAnyWidth) {
             "Metadata key 'a.huge' holds 18446744073709551615; the limit is 2^63 - 1.");
 }
 
+// A fallback is for absent keys only.
 TEST(Metadata, WrongTypesAreErrorsEvenWithFallback) {
   const Metadata m = sample();
   EXPECT_EQ(message(m.integer("a.name")),
@@ -92,6 +96,7 @@ TEST(Metadata, WrongTypesAreErrorsEvenWithFallback) {
   EXPECT_FALSE(m.integer("a.flag"));
 }
 
+// The error says what was wanted.
 TEST(Metadata, AbsentKeysUseTheFallbackOrSaySo) {
   const Metadata m = sample();
   EXPECT_EQ(m.integer_or("none", 5).value(), 5);
@@ -104,6 +109,7 @@ TEST(Metadata, AbsentKeysUseTheFallbackOrSaySo) {
   EXPECT_EQ(missing.error().message, "Metadata key 'none' is absent; an integer is needed.");
 }
 
+// One value, or one for each layer.
 TEST(Metadata, PerLayerValuesComeFromScalarsAndArrays) {
   const Metadata m = sample();
   EXPECT_EQ(m.integers_per_layer("a.u32", 2).value(), (std::vector<int64_t>{7, 7}));
@@ -115,6 +121,7 @@ TEST(Metadata, PerLayerValuesComeFromScalarsAndArrays) {
             "Metadata key 'b.layers' holds 3 values; the model has 4 layers.");
 }
 
+// And zeros inside of texts.
 TEST(Metadata, TextArraysKeepEmptyTexts) {
   const Metadata m = sample();
   const auto words = m.texts("b.words");
@@ -125,6 +132,7 @@ TEST(Metadata, TextArraysKeepEmptyTexts) {
   EXPECT_EQ((*words)[2], "yz");
 }
 
+// A key that nobody reads may change the model.
 TEST(Metadata, RemembersWhichKeysWereRead) {
   const Metadata m = sample();
   EXPECT_EQ(m.unread_keys("b.").size(), 3U);
@@ -137,6 +145,7 @@ TEST(Metadata, RemembersWhichKeysWereRead) {
   EXPECT_EQ(m, sample());
 }
 
+// Adding twice is an error, setting is not.
 TEST(Metadata, KeysAreUnique) {
   Metadata m = sample();
   EXPECT_EQ(message(m.add("a.u32", MetadataValue::text(""))), "Metadata key 'a.u32' occurs twice.");

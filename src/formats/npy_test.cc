@@ -50,6 +50,7 @@ TEST(Npy, WritesWhatNumpyWrites) {
   EXPECT_EQ(bytes, expected);
 }
 
+// From rank 0 on, and with extents of 0.
 TEST(Npy, EveryTypeAndRankComesBack) {
   const test::TemporaryFolder folder("npy");
   const std::string path = folder.file("round.npy");
@@ -74,6 +75,7 @@ TEST(Npy, EveryTypeAndRankComesBack) {
   EXPECT_EQ(num_types, 13 * 5);
 }
 
+// So that they are written as bools again.
 TEST(Npy, BoolsAreBytesWithANote) {
   const test::TemporaryFolder folder("npy");
   const std::string path = folder.file("bool.npy");
@@ -85,6 +87,7 @@ TEST(Npy, BoolsAreBytesWithANote) {
   EXPECT_EQ(back->tensor.read_as<uint8_t>().value(), (std::vector<uint8_t>{1, 0, 1}));
 }
 
+// Into row-major order.
 TEST(Npy, FortranOrderIsTransposed) {
   const auto array =
       parse(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", "\1\4\2\5\3\6"));
@@ -93,6 +96,7 @@ TEST(Npy, FortranOrderIsTransposed) {
   EXPECT_EQ(array->tensor.read_as<uint8_t>().value(), (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
 }
 
+// Each half on its own.
 TEST(Npy, BigEndianIsSwappedComplexPartByPart) {
   const auto integers =
       parse(npy("{'descr':'>i2','shape':(1,),'fortran_order':False,}", "\x12\x34"));
@@ -106,6 +110,7 @@ TEST(Npy, BigEndianIsSwappedComplexPartByPart) {
   EXPECT_EQ(static_cast<char>(bytes[4]), 'p');
 }
 
+// Headers are Python; this reader is not.
 TEST(Npy, HostileHeadersAreErrors) {
   EXPECT_EQ(error_of("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }", "12345678"),
             "An array of shape [3] has 12 bytes; the file holds 8.");
@@ -137,6 +142,7 @@ TEST(Npy, HostileHeadersAreErrors) {
                 "")));
 }
 
+// Of header and data.
 TEST(Npy, EveryTruncationIsAnError) {
   const std::string whole =
       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", "12345678");
@@ -146,6 +152,7 @@ TEST(Npy, EveryTruncationIsAnError) {
   EXPECT_TRUE(parse(whole));
 }
 
+// bf16 and block formats.
 TEST(Npy, TypesWithoutNumpyFormAreRefused) {
   const test::TemporaryFolder folder("npy");
   const auto tensor = Tensor::zeros(DType::kBF16, Shape{2});
@@ -156,6 +163,7 @@ TEST(Npy, TypesWithoutNumpyFormAreRefused) {
             "NumPy has no element type for bf16; convert the tensor first.");
 }
 
+// Written by NumPy itself.
 TEST(Npy, ReadsFilesOfTheSuites) {
   const std::filesystem::path path =
       std::filesystem::path(QUERN_SUITES_DIR) / "tiny_models/llama/logits64_5.npy";

@@ -74,6 +74,7 @@ class Quantize : public testing::Test {
   const test::TemporaryFolder folder_{"quantize"};
 };
 
+// Measured on the file that was written.
 TEST_F(Quantize, ReportsTheErrorOfWhatItWrites) {
   const auto tensors = usual_tensors();
   write_f32_file(folder_.file("in.gguf"), tensors);
@@ -107,6 +108,7 @@ TEST_F(Quantize, ReportsTheErrorOfWhatItWrites) {
   }
 }
 
+// Sums are made in the same order.
 TEST_F(Quantize, BytesAndErrorsDoNotDependOnTheThreads) {
   write_f32_file(folder_.file("in.gguf"), usual_tensors());
   const auto one = run("Q4_K_M", 1);
@@ -120,6 +122,7 @@ TEST_F(Quantize, BytesAndErrorsDoNotDependOnTheThreads) {
   }
 }
 
+// Twice quantised is worse than it looks.
 TEST_F(Quantize, SourceThatIsQuantisedAlreadyIsCopiedOrNoted) {
   write_f32_file(folder_.file("in.gguf"), usual_tensors());
   ASSERT_TRUE(run("q8_0"));
@@ -136,6 +139,7 @@ TEST_F(Quantize, SourceThatIsQuantisedAlreadyIsCopiedOrNoted) {
             "which this report does not know.");
 }
 
+// They get the nearest format that fits.
 TEST_F(Quantize, RowsThatDoNotFitAreNoted) {
   write_f32_file(folder_.file("in.gguf"), usual_tensors());
   const auto report = run("q4_0", 1, {{"attn_q", DType::kBF16}});
@@ -149,6 +153,7 @@ TEST_F(Quantize, RowsThatDoNotFitAreNoted) {
                 "f16."}));
 }
 
+// Infinity and NaN would spread over their block.
 TEST_F(Quantize, WeightsThatCannotBeStoredAreErrors) {
   auto tensors = usual_tensors();
   tensors[0].values[3 * 512 + 5] = std::numeric_limits<float>::quiet_NaN();

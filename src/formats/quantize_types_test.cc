@@ -63,6 +63,7 @@ std::vector<int> layers_with(const Names& names, const std::string& tensor,
   return layers;
 }
 
+// Tensor by tensor.
 TEST(QuantizeTypes, AreThoseOfRealFiles) {
   const std::string folder = QUERN_SUITES_DIR "/stories260k/gguf/stories260K-";
   if (!std::filesystem::exists(folder + "f32.gguf")) GTEST_SKIP() << "No suite stories260k.";
@@ -81,6 +82,7 @@ TEST(QuantizeTypes, AreThoseOfRealFiles) {
   }
 }
 
+// First and last layers bear less loss.
 TEST(QuantizeTypes, MediumMixturesGiveMoreBitsToEndsAndThirds) {
   const Names names = choose(model_metadata(8, 4), model_tensors(16, true), "Q4_K_M");
   const std::vector<int> more = {0, 1, 4, 7, 10, 13, 14, 15};
@@ -92,6 +94,7 @@ TEST(QuantizeTypes, MediumMixturesGiveMoreBitsToEndsAndThirds) {
   EXPECT_EQ(names.at("blk.3.attn_norm.weight"), "f32");
 }
 
+// The two around it.
 TEST(QuantizeTypes, SmallAndLargeMixtures) {
   const auto tensors = model_tensors(16, true);
   Names names = choose(model_metadata(8, 4), tensors, "q4_k_s");
@@ -108,6 +111,7 @@ TEST(QuantizeTypes, SmallAndLargeMixtures) {
   EXPECT_EQ(layers_with(names, "attn_v", "q3_K", 16).size(), 16U);
 }
 
+// So it gets what the head would get.
 TEST(QuantizeTypes, TiedHeadIsTheEmbedding) {
   const Names names = choose(model_metadata(8, 4), model_tensors(2, false), "q4_0");
   EXPECT_EQ(names.at("token_embd.weight"), "q6_K");
@@ -116,6 +120,7 @@ TEST(QuantizeTypes, TiedHeadIsTheEmbedding) {
             "q8_0");
 }
 
+// They are few there.
 TEST(QuantizeTypes, GroupedQueriesAndExpertsGiveValuesMoreBits) {
   const auto tensors = model_tensors(2, true);
   EXPECT_EQ(choose(model_metadata(8, 4), tensors, "Q2_K").at("blk.0.attn_v.weight"), "q3_K");
@@ -126,6 +131,7 @@ TEST(QuantizeTypes, GroupedQueriesAndExpertsGiveValuesMoreBits) {
   EXPECT_EQ(names.at("blk.0.attn_output.weight"), "q5_K");
 }
 
+// Other tensors stay larger.
 TEST(QuantizeTypes, Mxfp4MixtureIsForExperts) {
   const std::vector<WeightInfo> tensors = {
       {"blk.0.ffn_up_exps.weight", DType::kF32, Shape{4, 8, 64}},
@@ -139,6 +145,7 @@ TEST(QuantizeTypes, Mxfp4MixtureIsForExperts) {
                           {"blk.0.attn_q.weight", "q8_0"}}));
 }
 
+// The user's word is the last.
 TEST(QuantizeTypes, PureAndKeepOverrideTheMixture) {
   const auto tensors = model_tensors(2, true);
   const Metadata metadata = model_metadata(8, 8);
@@ -150,6 +157,7 @@ TEST(QuantizeTypes, PureAndKeepOverrideTheMixture) {
   EXPECT_EQ(names.at("blk.1.attn_norm.weight"), "f32");
 }
 
+// A rule without a match is a typing error.
 TEST(QuantizeTypes, ErrorsNameRuleAndTensor) {
   const auto tensors = model_tensors(1, true);
   const auto error_of = [&](std::string_view type, const std::vector<KeepRule>& rules) {

@@ -41,6 +41,7 @@ const std::string& library_file() {
   return path;
 }
 
+// A file of the format's own library.
 TEST(Safetensors, ReadsWhatTheLibraryWrote) {
   const auto file = SafetensorsFile::open(library_file());
   ASSERT_TRUE(file) << file.error().message;
@@ -64,6 +65,7 @@ TEST(Safetensors, ReadsWhatTheLibraryWrote) {
   EXPECT_EQ((*file)->info("cplx")->dtype, DType::kComplex64);
 }
 
+// The same bytes for the same tensors.
 TEST(Safetensors, WritesTheBytesOfTheLibrary) {
   const auto source = SafetensorsFile::open(library_file());
   ASSERT_TRUE(source) << source.error().message;
@@ -78,6 +80,7 @@ TEST(Safetensors, WritesTheBytesOfTheLibrary) {
   EXPECT_EQ(read_file(folder.file("out")), read_file(library_file()));
 }
 
+// With extents of 0.
 TEST(Safetensors, EveryTypeAndRankComesBack) {
   const test::TemporaryFolder folder("safetensors_types");
   int num_types = 0;
@@ -106,6 +109,7 @@ TEST(Safetensors, EveryTypeAndRankComesBack) {
   EXPECT_EQ(num_types, 15);  // of the format's 20: all but BOOL and the four below a byte or e8m0
 }
 
+// They keep the mapping.
 TEST(Safetensors, TensorsOutliveTheFile) {
   std::optional<Tensor> kept;
   {
@@ -132,6 +136,7 @@ TEST(Safetensors, UnalignedTensorsAreCopied) {
   }
 }
 
+// The others of the file are still of use.
 TEST(Safetensors, TypesWithoutADTypeAreListedButNotRead) {
   const auto file = parse(file_of(R"({"a":{"dtype":"F4","shape":[4],"data_offsets":[0,2]},
                                       "b":{"dtype":"I8","shape":[1],"data_offsets":[2,3]}})",
@@ -146,12 +151,14 @@ TEST(Safetensors, TypesWithoutADTypeAreListedButNotRead) {
   EXPECT_EQ((*file)->weight("none").error().message, "The file has no tensor 'none'.");
 }
 
+// Only metadata, or not even that.
 TEST(Safetensors, EmptyFilesOfTensorsAreValid) {
   EXPECT_TRUE(parse(file_of("{}")));
   EXPECT_TRUE(parse(file_of("{}      ")));
   EXPECT_TRUE(parse(file_of(R"({"__metadata__":{}})")));
 }
 
+// At each byte.
 TEST(Safetensors, EveryTruncationIsRefused) {
   const std::string whole = read_file(library_file());
   for (size_t size = 0; size < whole.size(); ++size) {
@@ -162,6 +169,7 @@ TEST(Safetensors, EveryTruncationIsRefused) {
   EXPECT_EQ(longer.error().message, "The tensors cover 79 bytes of the data; the file holds 80.");
 }
 
+// An error or another valid header, never a crash.
 TEST(Safetensors, EveryFlippedBitOfTheHeaderIsSafe) {
   const std::string whole = read_file(library_file());
   const size_t header_end = whole.find("}}") + 2;
@@ -174,6 +182,7 @@ TEST(Safetensors, EveryFlippedBitOfTheHeaderIsSafe) {
   }
 }
 
+// Lengths of 2^63 must not be believed.
 TEST(Safetensors, HeaderLengthsAreBounded) {
   EXPECT_EQ(parse("").error().message, "The file has 0 bytes; a safetensors file has 8 and more.");
   EXPECT_EQ(
@@ -185,6 +194,7 @@ TEST(Safetensors, HeaderLengthsAreBounded) {
   EXPECT_EQ(error_of("{} x"), "The header is no JSON at its byte 4.");
 }
 
+// One row for each rule of the format.
 TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
   const struct {
     const char* header;
@@ -241,6 +251,7 @@ TEST(Safetensors, HostileHeadersAreCheap) {
   EXPECT_EQ(error_of("{\"a\xff\":{}}").substr(0, 22), "The header is no JSON ");
 }
 
+// Before a file is made.
 TEST(Safetensors, TheWriterRefusesWhatTheFormatHasNot) {
   const test::TemporaryFolder folder("safetensors_errors");
   const auto tensor = Tensor::from<float>(DType::kF32, Shape{1}, std::array<float, 1>{1});

@@ -47,11 +47,13 @@ void expect_spread(float stddev) {
   EXPECT_EQ(num_types, 3 + 25);
 }
 
+// Decoded again and measured.
 TEST(Synth, WeightsOfEveryTypeHaveTheSpreadAskedFor) {
   expect_spread(0.02F);
   expect_spread(0.1F);
 }
 
+// Any reader of the family takes it.
 TEST(Synth, FileIsAWholeModel) {
   const test::TemporaryFolder folder("synth");
   int64_t last_done = 0;
@@ -75,6 +77,7 @@ TEST(Synth, FileIsAWholeModel) {
   EXPECT_FALSE((*file)->info("output.weight"));
 }
 
+// On every machine.
 TEST(Synth, SameOptionsGiveTheSameBytes) {
   const test::TemporaryFolder folder("synth");
   ASSERT_TRUE(write_synthetic_model(folder.file("a"), {"tiny", DType::kF16, 7}));
@@ -84,6 +87,7 @@ TEST(Synth, SameOptionsGiveTheSameBytes) {
   EXPECT_NE(content(folder.file("a")), content(folder.file("c")));
 }
 
+// As the quantiser does it.
 TEST(Synth, RowsThatDoNotFitTakeAnotherTypeAndSaySo) {
   const test::TemporaryFolder folder("synth");
   const auto report = write_synthetic_model(folder.file("a"), {"tiny", DType::kQ4_K, 0});
@@ -101,6 +105,7 @@ TEST(Synth, RowsThatDoNotFitTakeAnotherTypeAndSaySo) {
   EXPECT_EQ((*file)->info("output.weight")->dtype, DType::kQ4_K);
 }
 
+// Encoders are not needed.
 TEST(Synth, EveryTypeMakesAReadableFile) {
   const test::TemporaryFolder folder("synth");
   for (const DTypeInfo& info : all_dtypes()) {
@@ -114,6 +119,7 @@ TEST(Synth, EveryTypeMakesAReadableFile) {
   }
 }
 
+// So that any text has tokens.
 TEST(Synth, VocabularyHoldsEveryByteMergeAndNoDuplicate) {
   Metadata m;
   add_synth_vocabulary(m, 512, "smollm");
@@ -137,6 +143,7 @@ TEST(Synth, VocabularyHoldsEveryByteMergeAndNoDuplicate) {
   EXPECT_LE(min_synth_vocabulary(), 512);
 }
 
+// In the order of the help.
 TEST(Synth, UnknownShapesListTheKnown) {
   const auto shape = find_synth_shape("gpt-9");
   ASSERT_FALSE(shape);

@@ -24,6 +24,7 @@ class WeightFiles : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
+// Names decide, not files.
 TEST_F(WeightFiles, FilesOfBothFormatsAreOneSource) {
   const std::string gguf = folder_.file("m.gguf");
   ASSERT_TRUE(write_synthetic_model(gguf, {}));
@@ -37,12 +38,14 @@ TEST_F(WeightFiles, FilesOfBothFormatsAreOneSource) {
             "There is no weight 'none' in " + paths[0] + ", " + paths[1] + ".");
 }
 
+// Two weights of one name would hide each other.
 TEST_F(WeightFiles, NamesMustBeUnique) {
   const std::vector<std::string> paths{safetensors("a", "w"), safetensors("b", "w")};
   EXPECT_EQ(open_weight_files(paths).error().message,
             "The weight 'w' is in two files, '" + paths[0] + "' and '" + paths[1] + "'.");
 }
 
+// A graph without weights needs none.
 TEST_F(WeightFiles, NoFilesHoldNothing) {
   const auto source = open_weight_files({});
   ASSERT_TRUE(source);
@@ -50,6 +53,7 @@ TEST_F(WeightFiles, NoFilesHoldNothing) {
   EXPECT_EQ((*source)->info("w").error().message, "There is no weight 'w': no file was given.");
 }
 
+// By the ending, with those that are known.
 TEST_F(WeightFiles, OtherFilesAreRefused) {
   std::ofstream(folder_.file("text")) << "not a model, just a few words";
   const std::vector<std::string> paths{folder_.file("text")};

@@ -43,6 +43,7 @@ class ChatSessionTest : public testing::Test {
 };
 std::unique_ptr<TinyModelFile> ChatSessionTest::model_;
 
+// As templates demand it.
 TEST_F(ChatSessionTest, MessagesAndAnswersAlternate) {
   open();
   session_->set_system("Be brief");
@@ -57,6 +58,7 @@ TEST_F(ChatSessionTest, MessagesAndAnswersAlternate) {
   EXPECT_EQ(messages[4].content, second.generation.text);
 }
 
+// Only what is new is computed.
 TEST_F(ChatSessionTest, TheCacheIsUsedAgain) {
   open();
   EXPECT_EQ(answer("hello").num_reused, 0);
@@ -81,6 +83,7 @@ TEST_F(ChatSessionTest, TheCacheDoesNotShow) {
   EXPECT_EQ(fresh.generation.tokens, reused.generation.tokens);
 }
 
+// Whenever it is set.
 TEST_F(ChatSessionTest, TheSystemMessageStandsFirstAndOnce) {
   open();
   session_->set_messages({{"user", "a"}, {"assistant", "b"}});
@@ -96,6 +99,7 @@ TEST_F(ChatSessionTest, TheSystemMessageStandsFirstAndOnce) {
   EXPECT_TRUE(session_->messages().empty());
 }
 
+// In pairs, the oldest first.
 TEST_F(ChatSessionTest, OldTurnsAreDroppedWhenTheContextIsFull) {
   for (const bool is_evictable : {false, true}) {
     open({.model = {.is_evictable = is_evictable}, .context_length = 64}, 8);
@@ -111,6 +115,7 @@ TEST_F(ChatSessionTest, OldTurnsAreDroppedWhenTheContextIsFull) {
   }
 }
 
+// The conversation can go on.
 TEST_F(ChatSessionTest, AMessageThatNeverFitsIsAnErrorThatChangesNothing) {
   open({.context_length = 32});
   answer("hi");
@@ -124,6 +129,7 @@ TEST_F(ChatSessionTest, AMessageThatNeverFitsIsAnErrorThatChangesNothing) {
   EXPECT_EQ(answer("hi").generation.tokens.size(), 6U);
 }
 
+// Templates refuse conversations with their own words.
 TEST_F(ChatSessionTest, ErrorsOfTheTemplateComeThrough) {
   open();
   auto session = ChatSession::open(
@@ -148,6 +154,7 @@ TEST_F(ChatSessionTest, TheReserveIsBounded) {
   }
 }
 
+// The user saw it.
 TEST_F(ChatSessionTest, AStoppedAnswerIsKeptAsFarAsItCame) {
   open();
   int calls = 0;

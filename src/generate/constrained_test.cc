@@ -135,12 +135,14 @@ void check_schema_seeds(const Tokenizer& tokenizer, uint64_t num_seeds) {
   }
 }
 
+// Noise for logits: the grammar alone makes the text.
 TEST(Constrained, SchemaHoldsForEverySeedWithASmallVocabulary) {
   const auto tokenizer = small_tokenizer();
   ASSERT_NE(tokenizer, nullptr);
   check_schema_seeds(*tokenizer, 1000);
 }
 
+// Any value, which is the hardest grammar.
 TEST(Constrained, FreeJsonParsesForEverySeed) {
   const auto tokenizer = small_tokenizer();
   ASSERT_NE(tokenizer, nullptr);
@@ -158,6 +160,7 @@ TEST(Constrained, FreeJsonParsesForEverySeed) {
   EXPECT_GT(num_ended, 500);
 }
 
+// Tokens of many characters cross the rules' borders.
 TEST(Constrained, SchemaHoldsForEverySeedWithARealVocabulary) {
   const std::string path = std::string(QUERN_MODELS_DIR) + "/SmolLM2-135M-Instruct.Q4_1.gguf";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "No model at " << path;
@@ -170,6 +173,7 @@ TEST(Constrained, SchemaHoldsForEverySeedWithARealVocabulary) {
   check_schema_seeds(**tokenizer, 1000);
 }
 
+// Token by token against the matcher.
 TEST(TokenConstraint, MaskIsExactlyTheTokensThatCanGoOn) {
   const auto tokenizer = small_tokenizer();
   ASSERT_NE(tokenizer, nullptr);
@@ -237,6 +241,7 @@ TEST(TokenConstraint, MasksInsideCountedStringsAreExactWithARealVocabulary) {
   }
 }
 
+// The state stays as it was.
 TEST(TokenConstraint, TokensThatDoNotFitAreRefused) {
   const auto tokenizer = small_tokenizer();
   ASSERT_NE(tokenizer, nullptr);

@@ -35,6 +35,7 @@ class EngineTest : public testing::Test {
 };
 std::unique_ptr<TinyModelFile> EngineTest::model_;
 
+// Sizes of the synthetic model.
 TEST_F(EngineTest, KnowsItsModel) {
   EXPECT_EQ(engine_->model().vocab_size, 512);
   EXPECT_EQ(engine_->context_length(), 256);
@@ -43,6 +44,7 @@ TEST_F(EngineTest, KnowsItsModel) {
   EXPECT_EQ(engine_->token_trie(), engine_->token_trie());
 }
 
+// Each error has the path in front.
 TEST_F(EngineTest, OptionsAreChecked) {
   const std::string loading = "While loading '" + model_->path() + "': ";
   EXPECT_EQ(open_error({.device = "abacus"}),
@@ -59,6 +61,7 @@ TEST_F(EngineTest, OptionsAreChecked) {
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
 }
 
+// Strict numerics: every row is computed alone.
 TEST_F(EngineTest, ChunksDoNotChangeTheBits) {
   const auto ids = some_tokens(3, 70);
   const std::vector<float> whole = feed_all(*engine_, new_sequence(), ids, 1000);
@@ -68,6 +71,7 @@ TEST_F(EngineTest, ChunksDoNotChangeTheBits) {
   }
 }
 
+// And an empty feed is no row.
 TEST_F(EngineTest, ABatchGivesEachSequenceItsOwnBits) {
   const auto a = some_tokens(1, 5);
   const auto b = some_tokens(200, 3);
@@ -85,6 +89,7 @@ TEST_F(EngineTest, ABatchGivesEachSequenceItsOwnBits) {
   EXPECT_EQ(engine_->kv().length(feeds[1].sequence).value(), 0);
 }
 
+// Callers need not look.
 TEST_F(EngineTest, NothingToDoIsNoError) {
   const auto none = engine_->forward({});
   ASSERT_TRUE(none) << none.error().message;
@@ -94,6 +99,7 @@ TEST_F(EngineTest, NothingToDoIsNoError) {
   EXPECT_EQ(empty->shape(), (Shape{0, 512}));
 }
 
+// For prefill, whose logits nobody reads.
 TEST_F(EngineTest, NoLogitsAreNoRows) {
   const auto ids = some_tokens(0, 4);
   const auto rows = engine_->forward_chunked({new_sequence(), ids, Feed::Logits::kNone}, 3);
@@ -101,6 +107,7 @@ TEST_F(EngineTest, NoLogitsAreNoRows) {
   EXPECT_EQ(rows->shape(), (Shape{0, 512}));
 }
 
+// All feeds are checked before any is run.
 TEST_F(EngineTest, ErrorsLeaveTheSequencesAsTheyWere) {
   const int32_t a = new_sequence();
   const int32_t b = new_sequence();
@@ -134,6 +141,7 @@ TEST_F(EngineTest, ASequenceStandsOnceInABatch) {
   EXPECT_EQ(engine_->kv().length(a).value(), 0);
 }
 
+// With the numbers in the error.
 TEST_F(EngineTest, TheContextEnds) {
   const auto small = model_->open({.context_length = 6});
   const int32_t a = small->kv().create_sequence().value();
@@ -149,6 +157,7 @@ TEST_F(EngineTest, TheContextEnds) {
   EXPECT_EQ(small->context_length(), 7);
 }
 
+// A chunk of 0 would never end.
 TEST_F(EngineTest, ChunksHaveATokenAtLeast) {
   const auto ids = some_tokens(0, 2);
   for (const int64_t chunk : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
@@ -156,6 +165,7 @@ TEST_F(EngineTest, ChunksHaveATokenAtLeast) {
   }
 }
 
+// Spans from outside of the sequence.
 TEST_F(EngineTest, EvictionIsChecked) {
   const int32_t a = new_sequence();
   feed_all(*engine_, a, some_tokens(0, 10));
@@ -196,6 +206,7 @@ TEST_F(EngineTest, TwoEnginesInOneProcessDoNotMeet) {
   for (const auto& row : rows) EXPECT_EQ(row, expected);
 }
 
+// The graph is another one.
 TEST_F(EngineTest, OverridesChangeTheModel) {
   const auto ids = some_tokens(5, 8);
   const auto other =

@@ -42,6 +42,7 @@ class GenerateTest : public testing::Test {
 };
 std::unique_ptr<TinyModelFile> GenerateTest::model_;
 
+// Programs branch on them.
 TEST(StopReason, EachHasANameOfItsOwn) {
   std::set<std::string_view> names;
   for (const StopReason reason :
@@ -52,6 +53,7 @@ TEST(StopReason, EachHasANameOfItsOwn) {
   EXPECT_FALSE(names.contains("unknown"));
 }
 
+// 0 tokens are none.
 TEST_F(GenerateTest, StopsAfterTheTokensAskedFor) {
   const Generation twelve = run(greedy_);
   ASSERT_EQ(twelve.tokens.size(), 12U);
@@ -67,6 +69,7 @@ TEST_F(GenerateTest, StopsAfterTheTokensAskedFor) {
   EXPECT_EQ(none.reason, StopReason::kMaxTokens);
 }
 
+// In pieces that are valid UTF-8.
 TEST_F(GenerateTest, TheSinkSeesTheText) {
   std::string seen;
   const Generation result = run(greedy_, [&](std::string_view piece) {
@@ -76,6 +79,7 @@ TEST_F(GenerateTest, TheSinkSeesTheText) {
   EXPECT_EQ(seen, result.text);
 }
 
+// The token that it saw last is kept.
 TEST_F(GenerateTest, TheSinkCanStop) {
   int calls = 0;
   const Generation result = run(greedy_, [&](std::string_view) { return ++calls < 4; });
@@ -83,6 +87,7 @@ TEST_F(GenerateTest, TheSinkCanStop) {
   EXPECT_LT(result.tokens.size(), 12U);
 }
 
+// Nor a part of it.
 TEST_F(GenerateTest, AStopStringIsNotShown) {
   const Generation whole = run(greedy_);
   ASSERT_GT(whole.text.size(), 4U);
@@ -94,6 +99,7 @@ TEST_F(GenerateTest, AStopStringIsNotShown) {
   EXPECT_EQ(cut.reason, StopReason::kStopString);
 }
 
+// As a reason, not as an error.
 TEST_F(GenerateTest, TheContextEnds) {
   engine_ = model_->open({.context_length = 9});
   GenerateOptions options = greedy_;
@@ -103,6 +109,7 @@ TEST_F(GenerateTest, TheContextEnds) {
   EXPECT_EQ(result.tokens.size(), 5U);  // five of the prompt, four more, and one from their logits
 }
 
+// Another seed another one.
 TEST_F(GenerateTest, ASeedGivesOneText) {
   GenerateOptions options;
   options.max_tokens = 20;
@@ -124,6 +131,7 @@ TEST_F(GenerateTest, OtherWorkDoesNotShow) {
   EXPECT_EQ(run(options).tokens, alone.tokens);
 }
 
+// Of the model, before the sampler.
 TEST_F(GenerateTest, LogprobsComeWithEachToken) {
   GenerateOptions options = greedy_;
   options.sampler.num_logprobs = 2;
@@ -139,6 +147,7 @@ TEST_F(GenerateTest, LogprobsComeWithEachToken) {
   EXPECT_TRUE(run(greedy_).logprobs.empty());
 }
 
+// And ends it.
 TEST_F(GenerateTest, AGrammarHoldsTheText) {
   GenerateOptions options = greedy_;
   options.grammar = Grammar::parse("root ::= \"abc\"").value();
@@ -146,6 +155,7 @@ TEST_F(GenerateTest, AGrammarHoldsTheText) {
   EXPECT_EQ(result.text, "abc");
 }
 
+// Before anything is computed.
 TEST_F(GenerateTest, WhatCannotBeRunIsAnError) {
   EXPECT_EQ(error(greedy_, {}), "The prompt has no token to start from.");
   EXPECT_EQ(error(greedy_, {512}), "Token 512 is outside the vocabulary of 512.");

@@ -25,11 +25,13 @@ std::vector<int32_t> history(const LongContext& context, int32_t sequence) {
   return {span.begin(), span.end()};
 }
 
+// Most models have one set of factors.
 TEST(LongContext, IsOffWithoutAThreshold) {
   EXPECT_FALSE(LongContext().is_on());
   EXPECT_TRUE(LongContext(10).is_on());
 }
 
+// Up to the threshold itself.
 TEST(LongContext, AShortSequenceStaysShort) {
   LongContext context(10);
   EXPECT_FALSE(must_restart(context, 0, 0, 10).value());
@@ -38,6 +40,7 @@ TEST(LongContext, AShortSequenceStaysShort) {
   EXPECT_EQ(history(context, 0), counting(0, 10));
 }
 
+// Later rows take the long factors at once.
 TEST(LongContext, PassingTheThresholdRestartsOnce) {
   LongContext context(10);
   EXPECT_FALSE(must_restart(context, 0, 0, 8).value());
@@ -51,6 +54,7 @@ TEST(LongContext, PassingTheThresholdRestartsOnce) {
   EXPECT_FALSE(must_restart(context, 0, 10, 1).value());
 }
 
+// Nothing needs to be computed twice then.
 TEST(LongContext, AnEmptySequenceStartsWithTheFactorsOfItsPlan) {
   LongContext context(10);
   EXPECT_FALSE(must_restart(context, 0, 0, 25).value());
@@ -60,6 +64,7 @@ TEST(LongContext, AnEmptySequenceStartsWithTheFactorsOfItsPlan) {
   EXPECT_FALSE(context.is_long(0));
 }
 
+// Of one engine.
 TEST(LongContext, SequencesAreIndependent) {
   LongContext context(4);
   EXPECT_FALSE(must_restart(context, 0, 0, 9).value());
@@ -81,6 +86,7 @@ TEST(LongContext, UnknownRowsCannotBeComputedAnew) {
   EXPECT_FALSE(must_restart(context, 3, 8, 2).value());
 }
 
+// The restart must not bring them back.
 TEST(LongContext, EvictedTokensLeaveTheHistory) {
   LongContext context(100);
   EXPECT_FALSE(must_restart(context, 0, 0, 6).value());
@@ -92,6 +98,7 @@ TEST(LongContext, EvictedTokensLeaveTheHistory) {
   context.evict(9, 0, 1);  // a sequence that it never saw
 }
 
+// The cache tells how many rows there are.
 TEST(LongContext, AppendForgetsWhatWasTruncated) {
   LongContext context(100);
   context.append(0, 0, counting(0, 6));

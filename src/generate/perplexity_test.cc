@@ -55,6 +55,7 @@ TEST_F(PerplexityTest, IsTheStatedMean) {
   EXPECT_GT(result->uncertainty, 0);
 }
 
+// Chunk by chunk.
 TEST_F(PerplexityTest, TellsItsProgress) {
   std::vector<std::pair<int64_t, int64_t>> told;
   ASSERT_TRUE(measure_perplexity(*engine_, some_tokens(0, 9), 4, [&](int64_t done, int64_t total) {
@@ -63,6 +64,7 @@ TEST_F(PerplexityTest, TellsItsProgress) {
   EXPECT_EQ(told, (std::vector<std::pair<int64_t, int64_t>>{{1, 2}, {2, 2}}));
 }
 
+// A chunk needs tokens to score.
 TEST_F(PerplexityTest, ContextAndTextMustFit) {
   EXPECT_EQ(error(some_tokens(0, 9), 3), "A context of 3 tokens is outside 4 to 256.");
   EXPECT_EQ(error(some_tokens(0, 9), 257), "A context of 257 tokens is outside 4 to 256.");

@@ -18,11 +18,13 @@ std::map<int32_t, int> histogram(const SamplerOptions& options, int count) {
   return seen;
 }
 
+// The lowest id among equals.
 TEST(Sampler, TemperatureZeroTakesTheFirstMaximum) {
   Sampler sampler({.temperature = 0});
   EXPECT_EQ(sampler.sample(kLogits).value(), 1);
 }
 
+// Fifty draws, so that chance is no explanation.
 TEST(Sampler, SameSeedSameTokensOtherSeedOthers) {
   const auto draw = [](uint64_t seed) {
     Sampler sampler({.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed});
@@ -34,6 +36,7 @@ TEST(Sampler, SameSeedSameTokensOtherSeedOthers) {
   EXPECT_NE(draw(7), draw(8));
 }
 
+// Within four standard deviations of 20,000 draws.
 TEST(Sampler, FrequenciesFollowTheSoftmax) {
   const auto seen =
       histogram({.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .seed = 1}, 20000);
@@ -46,6 +49,7 @@ TEST(Sampler, FrequenciesFollowTheSoftmax) {
   }
 }
 
+// Counted over many draws.
 TEST(Sampler, FiltersKeepWhatTheyPromise) {
   EXPECT_EQ(histogram({.temperature = 1, .top_k = 2, .top_p = 1, .min_p = 0}, 500).size(), 2U);
   // exp(3) twice is 77 % of the mass: the second crosses one half and stays.
@@ -54,6 +58,7 @@ TEST(Sampler, FiltersKeepWhatTheyPromise) {
   EXPECT_EQ(histogram({.temperature = 5, .top_k = 0, .top_p = 1, .min_p = 0.3}, 500).size(), 3U);
 }
 
+// NaN has no order; infinities have one.
 TEST(Sampler, BadInputIsAnError) {
   Sampler sampler({.temperature = 1});
   const std::vector<float> with_nan = {1.0F, std::numeric_limits<float>::quiet_NaN()};
@@ -68,6 +73,7 @@ TEST(Sampler, BadInputIsAnError) {
   EXPECT_FALSE(check_sampler_options({.top_k = -1}));
 }
 
+// Nothing left is an error.
 TEST(Sampler, MaskAndBiasDecideWhatIsLeft) {
   TokenMask mask(5);
   mask.set(2);
@@ -82,6 +88,7 @@ TEST(Sampler, MaskAndBiasDecideWhatIsLeft) {
             std::string::npos);
 }
 
+// Ids come from callers.
 TEST(Sampler, HistoryOutsideTheLogitsIsAnError) {
   for (const int32_t token : {-1, 5, std::numeric_limits<int32_t>::max()}) {
     SamplerOptions options{.temperature = 0};
@@ -92,6 +99,7 @@ TEST(Sampler, HistoryOutsideTheLogitsIsAnError) {
   }
 }
 
+// The best token passes every filter.
 TEST(Sampler, GreedyHeedsPenaltiesAndNotFilters) {
   SamplerOptions options{.temperature = 0, .top_k = 1};
   options.penalties.repeat = 4.0;
@@ -105,6 +113,7 @@ TEST(Sampler, GreedyHeedsPenaltiesAndNotFilters) {
   EXPECT_EQ(tokens, (std::vector<int32_t>{3, 2, 0}));
 }
 
+// A cut before flattening is another one than behind it.
 TEST(Sampler, OrderOfStagesMatters) {
   // exp(1) : exp(0) : exp(0): top-p 0.5 keeps one token, of the flattened distribution two.
   const std::vector<float> logits = {1.0F, 0.0F, 0.0F};
@@ -120,6 +129,7 @@ TEST(Sampler, OrderOfStagesMatters) {
   EXPECT_EQ(count("temperature;top_p"), 2U);
 }
 
+// State within the stage must not leak between samplers.
 TEST(Sampler, MirostatAndLogprobsAreDeterministic) {
   SamplerOptions options{.temperature = 1.5, .seed = 3};
   options.mirostat.version = 2;
@@ -137,6 +147,7 @@ TEST(Sampler, MirostatAndLogprobsAreDeterministic) {
   EXPECT_EQ(draw(), draw());
 }
 
+// One row for each option.
 TEST(SamplerOptions, EachRangeIsChecked) {
   const auto message = [](const SamplerOptions& options) {
     const auto checked = check_sampler_options(options);
@@ -163,6 +174,7 @@ TEST(SamplerOptions, EachRangeIsChecked) {
             "The sampler stage 'top_k' stands twice in the order.");
 }
 
+// And print.
 TEST(SamplerOptions, TextFormsParse) {
   EXPECT_EQ(sampler_order_text(default_sampler_order()),
             "penalties;dry;top_n_sigma;top_k;typical;top_p;min_p;xtc;temperature");

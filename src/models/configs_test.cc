@@ -29,6 +29,7 @@ class DecoderConfigTest : public testing::Test {
   FakeModel model_{"llama"};
 };
 
+// Of the fake model.
 TEST_F(DecoderConfigTest, ReadsTheSizes) {
   const DecoderConfig c = config();
   EXPECT_EQ(c.arch, "llama");
@@ -44,6 +45,7 @@ TEST_F(DecoderConfigTest, ReadsTheSizes) {
   EXPECT_FLOAT_EQ(static_cast<float>(c.norm_eps), 1e-5F);
 }
 
+// Values the size of keys, unless the file says so.
 TEST_F(DecoderConfigTest, HeadsMayHaveSizesOfTheirOwn) {
   model_.set_number("attention.key_length", uint32_t{6});
   EXPECT_EQ(config().key_dim, 6);
@@ -52,6 +54,7 @@ TEST_F(DecoderConfigTest, HeadsMayHaveSizesOfTheirOwn) {
   EXPECT_EQ(config().value_dim, 3);
 }
 
+// Layers of different sizes are another family.
 TEST_F(DecoderConfigTest, SizesThatAreListsMustAgree) {
   const std::vector<uint32_t> equal = {16, 16};
   model_.set("feed_forward_length", MetadataValue::numbers(std::span<const uint32_t>(equal)));
@@ -63,6 +66,7 @@ TEST_F(DecoderConfigTest, SizesThatAreListsMustAgree) {
   EXPECT_EQ(error(), "Key 'llama.feed_forward_length' is 0; it must be from 1 to 67108864.");
 }
 
+// Products of sizes must not overflow.
 TEST_F(DecoderConfigTest, EachSizeHasItsLimits) {
   const auto with = [this](std::string_view key, int64_t value) {
     FakeModel model = model_;
@@ -87,6 +91,7 @@ TEST_F(DecoderConfigTest, EachSizeHasItsLimits) {
             "Key 'llama.attention.key_length' is 5000; it must be from 1 to 4096.");
 }
 
+// By name.
 TEST_F(DecoderConfigTest, MissingKeysAndTensorsAreNotFound) {
   FakeModel model("llama");
   model.weights.erase("token_embd.weight");
@@ -100,11 +105,13 @@ TEST_F(DecoderConfigTest, MissingKeysAndTensorsAreNotFound) {
   EXPECT_NE(missing.error().message.find("llama.block_count"), std::string::npos);
 }
 
+// They attend to what comes later.
 TEST_F(DecoderConfigTest, EncodersAreRefused) {
   model_.set("attention.causal", MetadataValue::number(false));
   EXPECT_EQ(error(), "Key 'llama.attention.causal' is false: the model is no decoder.");
 }
 
+// A list, a period, or what is usual.
 TEST_F(DecoderConfigTest, WindowsFollowTheirPattern) {
   const auto windows = [this](int64_t usual_period) {
     DecoderConfig c = config();
@@ -128,6 +135,7 @@ TEST_F(DecoderConfigTest, WindowsFollowTheirPattern) {
   EXPECT_EQ(windows(3), (std::vector<int64_t>{4, 0, 0, 4, 4, 0}));
 }
 
+// Not negative, and a list as long as the model.
 TEST_F(DecoderConfigTest, WindowsMustMakeSense) {
   const auto error_of = [this](std::string_view key, int64_t value) {
     FakeModel model = model_;
@@ -155,6 +163,7 @@ class RopeConfigTest : public testing::Test {
   FakeModel model_{"llama"};
 };
 
+// The defaults of the first models.
 TEST_F(RopeConfigTest, WithoutKeysTheWholeHeadRotates) {
   const auto config = read();
   ASSERT_TRUE(config);
@@ -165,6 +174,7 @@ TEST_F(RopeConfigTest, WithoutKeysTheWholeHeadRotates) {
   EXPECT_EQ(config->factor, 1.0);
 }
 
+// The newer one wins.
 TEST_F(RopeConfigTest, LinearScalingHasTwoSpellings) {
   model_.set_number("rope.scale_linear", 4.0F);
   EXPECT_EQ(read()->scaling, "linear");
@@ -191,6 +201,7 @@ TEST_F(RopeConfigTest, YarnHasATemperature) {
   EXPECT_EQ(read()->attention_factor, 1.5);
 }
 
+// Pairs need an even number of values.
 TEST_F(RopeConfigTest, ValuesMustMakeSense) {
   for (const int64_t n : {0, 1, 3, 9, 10, -2}) {
     model_.set_number("rope.dimension_count", n);
@@ -213,12 +224,14 @@ TEST_F(RopeConfigTest, ValuesMustMakeSense) {
   EXPECT_EQ(error(), "Key 'llama.rope.scaling.factor' is -1; it must be positive.");
 }
 
+// The key is absent.
 TEST(MixtureConfig, DenseModelsHaveNoExperts) {
   const FakeModel model("llama");
   const DecoderConfig c = read_decoder_config(model.metadata, model, NormKind::kRms).value();
   EXPECT_EQ(read_mixture_config(model.metadata, c)->num_experts, 0);
 }
 
+// A token cannot choose more experts than there are.
 TEST(MixtureConfig, SizesMustMakeSense) {
   const auto error = [](std::string_view key, int64_t value) {
     FakeModel model("qwen3moe");
@@ -238,6 +251,7 @@ TEST(MixtureConfig, SizesMustMakeSense) {
             "Key 'qwen3moe.expert_feed_forward_length' is 0; it must be from 1 to 67108864.");
 }
 
+// Words of the command line.
 TEST(Activations, NamesRoundTrip) {
   for (const Activations a :
        {Activations::kAuto, Activations::kF32, Activations::kInt8, Activations::kInt16}) {
@@ -277,6 +291,7 @@ class AdapterTest : public testing::Test {
   Metadata metadata_;
 };
 
+// As the papers on low-rank adapters have it.
 TEST_F(AdapterTest, TheFactorIsScaleTimesAlphaOverRank) {
   metadata_.set("adapter.lora.alpha", MetadataValue::number(16.0F));
   const auto adapter = make_adapter(metadata_, nullptr, "llama", 0.5, "lora.0/");
@@ -287,6 +302,7 @@ TEST_F(AdapterTest, TheFactorIsScaleTimesAlphaOverRank) {
   EXPECT_EQ(plain.factor(4), 0.5);  // without alpha, the scale alone
 }
 
+// By type and by architecture.
 TEST_F(AdapterTest, OtherFilesAreRefused) {
   EXPECT_EQ(error(), "no error");
   metadata_.set("general.architecture", MetadataValue::text("qwen2"));
@@ -299,6 +315,7 @@ TEST_F(AdapterTest, OtherFilesAreRefused) {
   EXPECT_EQ(make_adapter(Metadata(), nullptr, "llama", 1, "").error().code, ErrorCode::kNotFound);
 }
 
+// Adapters and model may name weights alike.
 TEST_F(AdapterTest, WeightsAreFoundUnderTheirPrefix) {
   const FakeModel base("llama");
   auto low_rank = std::make_shared<FakeModel>("llama");

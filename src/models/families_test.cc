@@ -32,6 +32,7 @@ INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(test::fake_architectur
                            return name;
                          });
 
+// With the inputs, the output and the state of every family.
 TEST_P(Families, ACompleteFileGivesAGraph) {
   const auto built = build(model_);
   ASSERT_TRUE(built) << built.error().message;
@@ -54,6 +55,7 @@ TEST_P(Families, ACompleteFileGivesAGraph) {
   EXPECT_EQ(kv->attributes.integer("key_dim"), 2);
 }
 
+// The text form loses nothing.
 TEST_P(Families, TheTextOfItsGraphComesBack) {
   const Graph graph = build(model_).value().graph;
   const std::string text = print_graph(graph);
@@ -64,6 +66,7 @@ TEST_P(Families, TheTextOfItsGraphComesBack) {
   EXPECT_EQ(semantic_hash(build(model_).value().graph), semantic_hash(graph));
 }
 
+// Each in turn is taken away.
 TEST_P(Families, EveryTensorIsNeeded) {
   for (const auto& [name, info] : model_.weights) {
     FakeModel model = model_;
@@ -76,6 +79,7 @@ TEST_P(Families, EveryTensorIsNeeded) {
   }
 }
 
+// Each in turn is made wider.
 TEST_P(Families, EveryTensorHasItsShape) {
   for (const auto& [name, info] : model_.weights) {
     if (name == "token_embd.weight") continue;  // its rows are the vocabulary
@@ -88,6 +92,7 @@ TEST_P(Families, EveryTensorHasItsShape) {
   }
 }
 
+// What a family does not know could change the result.
 TEST_P(Families, NothingIsIgnored) {
   FakeModel more = model_;
   more.add("blk.0.attn_mystery.weight", Shape{8});
@@ -101,6 +106,7 @@ TEST_P(Families, NothingIsIgnored) {
                               "without it could give wrong results.");
 }
 
+// The key and the tensors must agree.
 TEST_P(Families, ALayerTooManyOrTooFewIsRefused) {
   FakeModel model = model_;
   model.set_number("block_count", uint32_t{3});
@@ -121,6 +127,7 @@ TEST_P(Families, EvictableModelsRotateAnew) {
   EXPECT_EQ(built->rotation->inputs().size(), 2U);
 }
 
+// The store is made from it.
 TEST_P(Families, CacheTypesReachTheState) {
   const auto built = build(model_, {.key_type = DType::kF16, .value_type = DType::kBF16});
   ASSERT_TRUE(built) << built.error().message;
@@ -138,6 +145,7 @@ TEST_P(Families, AnUntiedHeadIsUsed) {
   EXPECT_NE(semantic_hash(built->graph), semantic_hash(build(model_)->graph));
 }
 
+// And their shape is checked.
 TEST_P(Families, OptionalBiasesAreAdded) {
   FakeModel model = model_;
   model.add("blk.1.attn_output.bias", Shape{8});
@@ -146,6 +154,7 @@ TEST_P(Families, OptionalBiasesAreAdded) {
   EXPECT_EQ(error(model), "Tensor 'blk.1.attn_output.bias' has shape [9]; the config needs [8].");
 }
 
+// With the list of those that are known.
 TEST(ModelFamilies, UnknownOnesAreNotFound) {
   FakeModel model("llama");
   model.metadata.set("general.architecture", MetadataValue::text("abacus"));
@@ -158,6 +167,7 @@ TEST(ModelFamilies, UnknownOnesAreNotFound) {
   EXPECT_EQ(build_language_model(Metadata(), model, {}).error().code, ErrorCode::kNotFound);
 }
 
+// Mistral is a llama with windows.
 TEST(Llama, SlidingWindowsReachAttention) {
   FakeModel model("llama");
   model.set_number("attention.sliding_window", uint32_t{5});
@@ -169,6 +179,7 @@ TEST(Llama, SlidingWindowsReachAttention) {
   }
 }
 
+// Without the keys there is no cap.
 TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
   FakeModel model("gemma2");
   EXPECT_EQ(build(model)->graph.find_value("logits_tanh"), kNoValue);
@@ -184,6 +195,7 @@ TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
   }
 }
 
+// Which set a row takes is known at run time only.
 TEST(Phi3, LengthFactorsAddAnInput) {
   FakeModel model("phi3");
   model.add("rope_factors_short.weight", Shape{1});
@@ -199,12 +211,14 @@ TEST(Phi3, LengthFactorsAddAnInput) {
             "Key 'phi3.rope.scaling.original_context_length' is 0; it must be positive.");
 }
 
+// There is no dense form of it.
 TEST(GptOss, NeedsExperts) {
   FakeModel model("gpt-oss");
   model.set_number("expert_count", uint32_t{0});
   EXPECT_EQ(error(model), "Key 'gpt-oss.expert_count' is absent.");
 }
 
+// Logits are divided by it.
 TEST(Granite, ALogitScaleOfZeroIsRefused) {
   FakeModel model("granite");
   model.set_number("logit_scale", 0.0F);

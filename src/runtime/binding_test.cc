@@ -51,6 +51,7 @@ class BindingTest : public testing::Test {
                      .states = {}};
 };
 
+// Of all inputs that have them.
 TEST_F(BindingTest, SymbolsComeFromExtents) {
   const auto symbols = bind_arguments(graph_, good_);
   ASSERT_TRUE(symbols) << symbols.error().message;
@@ -58,12 +59,14 @@ TEST_F(BindingTest, SymbolsComeFromExtents) {
   EXPECT_EQ(symbols->get('S'), -1);
 }
 
+// An empty run is a run.
 TEST_F(BindingTest, ZeroIsAnExtent) {
   good_.inputs["a"] = tensor({0, 4});
   good_.inputs["b"] = tensor({0});
   EXPECT_EQ(bind_arguments(graph_, good_)->get('T'), 0);
 }
 
+// A misspelt name is both.
 TEST_F(BindingTest, EveryInputIsNeededAndNoOther) {
   RunArguments few = good_;
   few.inputs.erase("b");
@@ -77,6 +80,7 @@ TEST_F(BindingTest, EveryInputIsNeededAndNoOther) {
   EXPECT_EQ(error(more), "The graph has no input 'y'.");
 }
 
+// The first thing wrong is named.
 TEST_F(BindingTest, TypesAndExtentsMustFit) {
   const auto with = [this](const char* name, Tensor value) {
     RunArguments arguments = good_;
@@ -92,6 +96,7 @@ TEST_F(BindingTest, TypesAndExtentsMustFit) {
   EXPECT_EQ(with("c", tensor({1})), "Input 'c' has shape [1]; the graph needs f32[].");
 }
 
+// None missing, none too many.
 TEST_F(BindingTest, StatesAreBoundExactly) {
   const Graph graph = parse_graph("graph {\n  state @kv : kv {layers = 1}\n}\n", registry_).value();
   NoStore store;
@@ -107,6 +112,7 @@ TEST_F(BindingTest, StatesAreBoundExactly) {
   EXPECT_EQ(bind_arguments(graph, arguments).error().message, "The graph has no state 'more'.");
 }
 
+// In the order that was asked for.
 TEST_F(BindingTest, ReadableValuesFollowTheOutputs) {
   const auto outputs = readable_outputs(graph_, {"s:high", "a"});
   ASSERT_TRUE(outputs);

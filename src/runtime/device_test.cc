@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// Words of the command line.
 TEST(Numerics, NamesRoundTrip) {
   for (const Numerics n : {Numerics::kStrict, Numerics::kDeterministic, Numerics::kFast}) {
     EXPECT_EQ(find_numerics(numerics_name(n)), n);
@@ -18,6 +19,7 @@ TEST(Numerics, NamesRoundTrip) {
   EXPECT_EQ(numerics_name(static_cast<Numerics>(9)), "unknown");
 }
 
+// Reports count by them.
 TEST(Support, EachKindHasANameOfItsOwn) {
   using Kind = Support::Kind;
   std::set<std::string_view> names;
@@ -29,6 +31,7 @@ TEST(Support, EachKindHasANameOfItsOwn) {
   EXPECT_EQ(Support{}.kind, Kind::kMissing);
 }
 
+// Null for what is not there.
 TEST(RunResult, FindsByName) {
   RunResult result;
   EXPECT_EQ(result.find("y"), nullptr);
@@ -38,6 +41,7 @@ TEST(RunResult, FindsByName) {
   EXPECT_EQ(result.find("x"), nullptr);
 }
 
+// And says so.
 TEST(BackendRegistry, AnEmptyOneHasNothing) {
   const BackendRegistry registry;
   EXPECT_TRUE(registry.list().empty());
@@ -73,6 +77,7 @@ class FakeExecutable final : public Executable {
   int64_t arena_bytes() const override { return 0; }
 };
 
+// There is one way to run.
 TEST(Executable, RunIsSubmitThenWait) {
   FakeExecutable executable;
   EXPECT_NE(executable.run({})->find("y"), nullptr);

@@ -60,6 +60,7 @@ int32_t filled(HostKvStore& store, int64_t count) {
   return sequence;
 }
 
+// Within what the type can hold.
 TEST(HostKvStore, RowsReadBackInEveryType) {
   for (const auto* type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
     auto store = make_store(type);
@@ -81,6 +82,7 @@ TEST(HostKvStore, RowsReadBackInEveryType) {
   }
 }
 
+// Never what an earlier sequence left.
 TEST(HostKvStore, NewRowsAreZeros) {
   auto store = make_store();
   const int32_t sequence = store->create_sequence().value();
@@ -88,6 +90,7 @@ TEST(HostKvStore, NewRowsAreZeros) {
   EXPECT_EQ(key_at(*store, sequence, 64), std::vector<float>(5, 0.0F));
 }
 
+// The lowest first.
 TEST(HostKvStore, IdsOfRemovedSequencesAreGivenOutAgain) {
   auto store = make_store();
   EXPECT_EQ(store->create_sequence().value(), 0);
@@ -99,6 +102,7 @@ TEST(HostKvStore, IdsOfRemovedSequencesAreGivenOutAgain) {
   EXPECT_EQ(store->create_sequence().value(), 2);
 }
 
+// A run that fails commits nothing.
 TEST(HostKvStore, RowsAreReservedThenCommitted) {
   auto store = make_store();
   const int32_t a = store->create_sequence().value();
@@ -118,6 +122,7 @@ TEST(HostKvStore, RowsAreReservedThenCommitted) {
   EXPECT_FALSE(store->commit(a, -1));
 }
 
+// Measured by the bytes in use.
 TEST(HostKvStore, CloneSharesUntilWritten) {
   auto store = make_store();
   const int32_t a = filled(*store, 70);
@@ -134,6 +139,7 @@ TEST(HostKvStore, CloneSharesUntilWritten) {
   EXPECT_EQ(key_at(*store, b, 69), row(5, 69));
 }
 
+// Pages live as long as their last owner.
 TEST(HostKvStore, TheOriginalMayGo) {
   auto store = make_store();
   const int32_t a = filled(*store, 10);
@@ -144,6 +150,7 @@ TEST(HostKvStore, TheOriginalMayGo) {
   EXPECT_EQ(store->size_bytes(), 0);
 }
 
+// Whole pages only.
 TEST(HostKvStore, TruncateGivesPagesBack) {
   auto store = make_store();
   const int32_t a = filled(*store, 130);
@@ -157,6 +164,7 @@ TEST(HostKvStore, TruncateGivesPagesBack) {
   EXPECT_FALSE(store->truncate(a, -1));
 }
 
+// Over the borders of pages.
 TEST(HostKvStore, ClosingAGapMovesTheRowsBehindIt) {
   for (const bool keeps_unrotated : {false, true}) {
     auto store = make_store("f32", keeps_unrotated);
@@ -179,6 +187,7 @@ TEST(HostKvStore, ClosingAGapMovesTheRowsBehindIt) {
   }
 }
 
+// Of nothing, of the begin, of the end.
 TEST(HostKvStore, GapsAtTheEdges) {
   auto store = make_store();
   const int32_t a = filled(*store, 10);
@@ -195,6 +204,7 @@ TEST(HostKvStore, GapsAtTheEdges) {
   EXPECT_FALSE(store->close_gap(a, 0, -1));
 }
 
+// In another store of the same declaration.
 TEST(HostKvStore, ExportedRowsMakeTheSameSequence) {
   for (const auto* type : {"f32", "f16", "q8_0"}) {
     auto store = make_store(type, true);
@@ -210,6 +220,7 @@ TEST(HostKvStore, ExportedRowsMakeTheSameSequence) {
   }
 }
 
+// Files may come from anywhere.
 TEST(HostKvStore, RowsOfAnotherSizeAreRefused) {
   auto store = make_store();
   const auto rows = store->export_rows(filled(*store, 2)).value();
@@ -223,6 +234,7 @@ TEST(HostKvStore, RowsOfAnotherSizeAreRefused) {
   EXPECT_TRUE(store->import_rows(0, {}));
 }
 
+// Kernels multiply blocks.
 TEST(HostKvStore, QuantisedKeysAreGivenAsStored) {
   auto store = make_store("q8_0");
   const int32_t a = filled(*store, 3);
@@ -242,6 +254,7 @@ TEST(HostKvStore, PagesHaveTheStatedLayout) {
   for (size_t d = 0; d < 4; ++d) EXPECT_EQ(values[4 + d], row(4, -(65.0F + 120))[d]);
 }
 
+// Rotation writes keys and no values.
 TEST(HostKvStore, KeysCanBeReplacedAlone) {
   auto store = make_store();
   const int32_t a = filled(*store, 2);
@@ -252,6 +265,7 @@ TEST(HostKvStore, KeysCanBeReplacedAlone) {
   EXPECT_EQ(value, row(4, -1));
 }
 
+// By every call.
 TEST(HostKvStore, UnknownSequencesAreNotFound) {
   auto store = make_store();
   for (const int32_t id : {-1, 0, 7, INT32_MAX}) {
@@ -268,6 +282,7 @@ TEST(HostKvStore, UnknownSequencesAreNotFound) {
   EXPECT_EQ(store->length(3).error().message, "There is no sequence 3 in the key-value store.");
 }
 
+// Negative and absurd numbers.
 TEST(HostKvStore, ImpossibleReservationsAreErrors) {
   auto store = make_store();
   const int32_t a = store->create_sequence().value();
@@ -277,6 +292,7 @@ TEST(HostKvStore, ImpossibleReservationsAreErrors) {
   EXPECT_EQ(store->capacity(a), 0);
 }
 
+// One row for each attribute.
 TEST(HostKvStore, DeclarationsAreChecked) {
   const auto error = [](const char* name, AttributeValue value) {
     StateDecl state = declaration("f32", "f32");

@@ -15,6 +15,7 @@ bool passes(const std::vector<float>& logits, const std::vector<float>& expected
   return check_parity(compare_logits(logits, expected), correctness, numerics, "test").has_value();
 }
 
+// Angle, best token, largest difference.
 TEST(LogitParity, MeasuresRows) {
   const LogitParity p = compare_logits(std::vector<float>{3, 4}, std::vector<float>{4, 3});
   EXPECT_FALSE(p.has_equal_bits);
@@ -25,6 +26,7 @@ TEST(LogitParity, MeasuresRows) {
   EXPECT_EQ(p.max_difference, 1);
 }
 
+// One ulp is too much then.
 TEST(LogitParity, BitsMustBeEqualWhereTheyArePromised) {
   const std::vector<float> expected{1, 2, 3}, near{1, 2, std::nextafter(3.0F, 4.0F)};
   EXPECT_TRUE(passes(expected, expected, kBitExact));
@@ -33,6 +35,7 @@ TEST(LogitParity, BitsMustBeEqualWhereTheyArePromised) {
   EXPECT_TRUE(passes(near, expected, kApprox));
 }
 
+// A scale of all logits is allowed.
 TEST(LogitParity, ApproximateRowsNeedTheBestTokenAndTheAngle) {
   const std::vector<float> expected{1, 2, 3};
   EXPECT_FALSE(passes({1, 3, 2.9F}, expected, kApprox));  // another best token
@@ -42,6 +45,7 @@ TEST(LogitParity, ApproximateRowsNeedTheBestTokenAndTheAngle) {
   EXPECT_FALSE(passes({1, 2, INFINITY}, expected, kApprox));
 }
 
+// -infinity on both sides.
 TEST(LogitParity, ForbiddenTokensCountNothing) {
   EXPECT_TRUE(passes({-INFINITY, 2, 3}, {-INFINITY, 2, 3}, kApprox));
   EXPECT_FALSE(passes({-INFINITY, 2, 3}, {1, 2, 3}, kApprox));
@@ -49,6 +53,7 @@ TEST(LogitParity, ForbiddenTokensCountNothing) {
   EXPECT_FALSE(passes({0, 1}, {0, 0}, kApprox));
 }
 
+// And what was needed.
 TEST(LogitParity, TheErrorSaysWhatWasMeasured) {
   const auto result =
       check_parity(compare_logits(std::vector<float>{3, 4}, std::vector<float>{4, 3}), kApprox,

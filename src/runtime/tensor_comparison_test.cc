@@ -23,6 +23,7 @@ std::optional<TensorDifference> compare(const Tensor& a, const Tensor& b) {
   return difference ? *difference : std::nullopt;
 }
 
+// NaNs count as equal.
 TEST(CompareTensors, EqualBitsAreNoDifference) {
   EXPECT_FALSE(compare(f32({1, -0.0F, INFINITY}), f32({1, -0.0F, INFINITY})));
   EXPECT_FALSE(compare(f32({}), f32({})));
@@ -31,6 +32,7 @@ TEST(CompareTensors, EqualBitsAreNoDifference) {
       compare(f32({std::bit_cast<float>(0x7fc00001U)}), f32({std::bit_cast<float>(0xffc00002U)})));
 }
 
+// Bits differ, values do not.
 TEST(CompareTensors, SignsOfZeroDiffer) {
   const auto d = compare(f32({0.0F, 1}), f32({-0.0F, 1}));
   ASSERT_TRUE(d);
@@ -39,6 +41,7 @@ TEST(CompareTensors, SignsOfZeroDiffer) {
   EXPECT_EQ(d->max_ulp, 0);
 }
 
+// They need not be the same element.
 TEST(CompareTensors, FindsFirstAndWorst) {
   const auto d = compare(f32({1, 2.5F, 3, 10}), f32({1, 2, 3, 8}));
   ASSERT_TRUE(d);
@@ -52,6 +55,7 @@ TEST(CompareTensors, FindsFirstAndWorst) {
   EXPECT_EQ(d->max_relative, 0.25);
 }
 
+// Across zero too.
 TEST(CompareTensors, CountsUlps) {
   EXPECT_EQ(compare(f32({std::nextafter(1.0F, 2.0F)}), f32({1}))->max_ulp, 1);
   const float tiny = std::numeric_limits<float>::denorm_min();
@@ -74,6 +78,7 @@ TEST(CompareTensors, CountsUlps) {
       1);
 }
 
+// On one side only.
 TEST(CompareTensors, NaNAndInfinityAreWorst) {
   const auto d = compare(f32({100, NAN, 1}), f32({0, 1, 1}));
   ASSERT_TRUE(d);
@@ -83,6 +88,7 @@ TEST(CompareTensors, NaNAndInfinityAreWorst) {
   EXPECT_EQ(compare(f32({INFINITY}), f32({-INFINITY}))->num_different, 1);
 }
 
+// Also past 2^53.
 TEST(CompareTensors, IntegersAreExact) {
   const auto d = compare(tensor<int64_t>(DType::kI64, {INT64_MAX, 5}),
                          tensor<int64_t>(DType::kI64, {INT64_MAX - 1, 5}));
@@ -92,10 +98,12 @@ TEST(CompareTensors, IntegersAreExact) {
       compare(tensor<uint8_t>(DType::kU8, {3}), tensor<uint8_t>(DType::kU8, {5}))->max_absolute, 2);
 }
 
+// There is nothing to divide by.
 TEST(CompareTensors, ExpectedZerosGiveTheAbsoluteError) {
   EXPECT_EQ(compare(f32({3}), f32({0}))->max_relative, 3);
 }
 
+// Comparing them says nothing.
 TEST(CompareTensors, OtherTypesAreRefused) {
   EXPECT_EQ(compare_tensors(f32({1}), f32({1, 2})).error().message,
             "A f32[1] and a f32[2] cannot be compared.");
@@ -105,6 +113,7 @@ TEST(CompareTensors, OtherTypesAreRefused) {
                                *Tensor::from_bytes(DType::kQ8_0, Shape{32}, b)));
 }
 
+// The last axis varies fastest.
 TEST(ElementPosition, IsRowMajor) {
   EXPECT_EQ(element_position(Shape{2, 3, 4}, 23), "[1, 2, 3]");
   EXPECT_EQ(element_position(Shape{2, 3, 4}, 5), "[0, 1, 1]");

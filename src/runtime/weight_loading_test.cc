@@ -49,12 +49,14 @@ class WeightLoadingTest : public testing::Test {
   CountingWeights weights_;
 };
 
+// Mapped, not copied.
 TEST_F(WeightLoadingTest, AWeightComesAsItIs) {
   const auto tensor = load_weight("w", type("q8_0[2, 32]"), &weights_);
   ASSERT_TRUE(tensor);
   EXPECT_EQ(tensor->host_view()->data(), weights_.tensors["w"].host_view()->data());
 }
 
+// Type and shape are the graph's.
 TEST_F(WeightLoadingTest, WhatDoesNotFitIsAnError) {
   const auto error = [this](const char* name, std::string_view wanted) {
     const auto tensor = load_weight(name, type(wanted), &weights_);
@@ -70,6 +72,7 @@ TEST_F(WeightLoadingTest, WhatDoesNotFitIsAnError) {
   EXPECT_EQ(without.error().message, "The graph needs the weight 'w', but no weights are given.");
 }
 
+// Other values have no tensor.
 TEST_F(WeightLoadingTest, AGraphGetsItsWeightsByValue) {
   GraphBuilder builder(registry_);
   const ValueId x = builder.input("x", type("f32[2]"));
@@ -87,6 +90,7 @@ TEST_F(WeightLoadingTest, AGraphGetsItsWeightsByValue) {
   EXPECT_EQ(weights_.fetched, 1);
 }
 
+// Null is allowed then.
 TEST_F(WeightLoadingTest, AGraphWithoutWeightsNeedsNoSource) {
   GraphBuilder builder(registry_);
   builder.output("y", builder.input("x", type("f32[2]")));

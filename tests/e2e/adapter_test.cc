@@ -87,6 +87,7 @@ void write_merged(const std::string& path, const GgufFile& base, double scale) {
   ASSERT_TRUE(writer->finish());
 }
 
+// The same model with the product added to its weights.
 TEST(Adapter, EqualsMergedWeights) {
   const std::string path = suite_file("tiny_models/llama/model.gguf");
   QUERN_NEED_FILE(path, "suite tiny_models");
@@ -125,6 +126,7 @@ TEST(Adapter, EqualsMergedWeights) {
   EXPECT_NE(model_fingerprint(**adapted), model_fingerprint(**plain));
 }
 
+// And names them.
 TEST(Adapter, RefusesOtherFiles) {
   const std::string path = suite_file("tiny_models/llama/model.gguf");
   QUERN_NEED_FILE(path, "suite tiny_models");

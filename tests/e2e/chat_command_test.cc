@@ -48,6 +48,7 @@ class ChatCommand : public testing::Test {
   std::string saved_ = folder_.file("saved.json");
 };
 
+// From a pipe, as scripts use it.
 TEST_F(ChatCommand, AnswersAndEndsWithItsInput) {
   const ProgramResult result = chat("Once upon a time\n");
   EXPECT_EQ(result.exit_code, 0) << result.errors;
@@ -56,6 +57,7 @@ TEST_F(ChatCommand, AnswersAndEndsWithItsInput) {
   EXPECT_EQ(chat("/quit\nOnce\n").output, "");
 }
 
+// With the same answer.
 TEST_F(ChatCommand, ASavedConversationContinuesInANewProcess) {
   const std::string first = "Once upon a time\n", second = "There was a dog\n";
   const std::string whole = chat(first + second).output;
@@ -81,6 +83,7 @@ TEST_F(ChatCommand, PenaltiesCountTheKeptContext) {
   EXPECT_TRUE(whole.ends_with(continued)) << whole << "\n--\n" << continued;
 }
 
+// What is saved shows it.
 TEST_F(ChatCommand, CommandsChangeTheConversation) {
   const ProgramResult help = chat("/help\n");
   for (const char* name : {"/help", "/reset", "/system", "/save", "/load", "Ctrl-C"}) {
@@ -99,6 +102,7 @@ TEST_F(ChatCommand, CommandsChangeTheConversation) {
   EXPECT_EQ(messages[2]["content"], "a\nb\n");
 }
 
+// Nothing typed may end it.
 TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
   const auto errors = [&](const std::string& line) {
     const ProgramResult result = chat(line + "\n");
@@ -119,6 +123,7 @@ TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
   EXPECT_NE(errors(long_message).find("the context has 128"), std::string::npos);
 }
 
+// Silence would look like a bad memory.
 TEST_F(ChatCommand, AFullContextForgetsTheOldestTurnsAndSaysSo) {
   std::string input;
   for (int i = 0; i < 12; ++i) input += "Once upon a time there was a dog\n";

@@ -44,6 +44,7 @@ void expect_part(const ProgramResult& result, int exit_code, std::string_view pa
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
 }
 
+// Inputs and outputs in both formats.
 TEST_F(Commands, ExecRunsAManifestFromFiles) {
   const std::string command =
       "exec " + data("mlp.yaml") + " --inputs " + data("mlp_inputs.safetensors");
@@ -65,6 +66,7 @@ TEST_F(Commands, ExecRunsAManifestFromFiles) {
               "logits");
 }
 
+// With file and line.
 TEST_F(Commands, ExecSaysWhatIsWrong) {
   const std::string command = "exec " + data("mlp.yaml");
   expect_part(quern(command), 1, "The graph's input 'x' is not bound.");
@@ -81,6 +83,7 @@ TEST_F(Commands, ExecSaysWhatIsWrong) {
               folder_.file("bad.yaml") + ":3: Node 'a' takes 'b', which nothing declares.");
 }
 
+// To the same graph.
 TEST_F(Commands, GraphPrintsManifestsThatReadBack) {
   const ProgramResult yaml = quern("graph --yaml " + model());
   ASSERT_EQ(yaml.exit_code, 0) << yaml.output;
@@ -92,6 +95,7 @@ TEST_F(Commands, GraphPrintsManifestsThatReadBack) {
   EXPECT_EQ(body(direct.output), body(through_yaml.output));
 }
 
+// And what it saves repeats it.
 TEST_F(Commands, VerifyNamesTheFaultAndSavesIt) {
   expect_part(quern("verify " + model() + " --device cpu --against reference"), 0,
               "cpu and reference agree: ");
@@ -116,6 +120,7 @@ TEST_F(Commands, VerifyNamesTheFaultAndSavesIt) {
             (*actual)->weight("blk.1.q_rope")->read().value());
 }
 
+// Unless it is told to.
 TEST_F(Commands, AFaultyDeviceDoesNotServe) {
   expect_part(quern("run " + model() + " hello --max-tokens 2 --device faulty"), 1,
               "Device faulty fails the parity gate");
@@ -124,6 +129,7 @@ TEST_F(Commands, AFaultyDeviceDoesNotServe) {
       "");
 }
 
+// Other threads, other instructions, another device, another place.
 TEST_F(Commands, ReceiptsCheckElsewhere) {
   const std::string receipt = folder_.file("r.json");
   expect_part(quern("run " + model() +

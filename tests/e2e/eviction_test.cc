@@ -49,6 +49,7 @@ const std::vector<int32_t> kA = tokens(3, 10);
 const std::vector<int32_t> kS = tokens(100, 10);
 const std::vector<int32_t> kB = tokens(200, 20);
 
+// At the end of the sequence.
 TEST_P(Eviction, AnEvictedSpanIsAsIfNeverSeen) {
   const auto engine = open();
   if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
@@ -72,6 +73,7 @@ TEST_P(Eviction, AnEvictedSpanIsAsIfNeverSeen) {
   }
 }
 
+// Keys are rotated anew from their unrotated form.
 TEST_P(Eviction, AMiddleSpanGivesTheSameBitsWhateverTheChunking) {
   std::vector<float> expected;
   for (const int64_t chunk : {64, 1, 7}) {
@@ -90,6 +92,7 @@ TEST_P(Eviction, AMiddleSpanGivesTheSameBitsWhateverTheChunking) {
   }
 }
 
+// With what eviction needs.
 TEST_P(Eviction, ExportedRowsContinueInAnotherEngine) {
   const auto engine = open();
   const auto other = open();
@@ -104,6 +107,7 @@ TEST_P(Eviction, ExportedRowsContinueInAnotherEngine) {
   EXPECT_FALSE(other->kv().import_rows(11, *rows));
 }
 
+// The others keep their rows.
 TEST_P(Eviction, ClonesAndLoadedSequencesEvictAlone) {
   const auto engine = open();
   const auto other = open();
@@ -141,6 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Eviction,
                                           testing::Values("reference", "cpu"),
                                           testing::Values(DType::kF32, DType::kQ8_0)));
 
+// The reference decides.
 TEST(EvictionAcrossDevices, AMiddleSpanGivesTheSameBits) {
   for (const DType type : kTypes) {
     std::vector<float> expected;
@@ -194,6 +199,7 @@ TEST(EvictionAcrossDevices, TwoSpansInAnyOrderGiveTheSameBits) {
   EXPECT_NE(after({{2, 5}, {16, 5}}), first_then_second);
 }
 
+// Learned positions cannot be rotated.
 TEST(EvictionErrors, SpansOutsideAndLearnedPositionsAreRefused) {
   const auto engine = open_evictable("llama", "cpu", DType::kF32);
   if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";

@@ -26,6 +26,7 @@ class Gemma3 : public testing::Test {
   std::string path_;
 };
 
+// Logits of a NumPy program in f64.
 TEST_F(Gemma3, CpuAgreesWithFloat64) {
   for (const GoldenBound& bound : kBounds) {
     const auto engine = open_engine(path_, {"cpu", 2, "", bound.activations});
@@ -45,6 +46,7 @@ TEST_F(Gemma3, ReferenceAgreesWithFloat64) {
   }
 }
 
+// The promise of strict numerics on a real model.
 TEST_F(Gemma3, BitsDoNotDependOnDeviceThreadsChunkOrIsa) {
   const std::vector<int32_t> ids = {2, 818, 5279, 529, 7001};
   for (const Activations activations :

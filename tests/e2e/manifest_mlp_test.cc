@@ -29,6 +29,7 @@ Result<RunResult> run_mlp(const LoadOptions& options,
   return loaded.run({{"x", std::move(x)}});
 }
 
+// The example of the documentation.
 TEST(ManifestMlp, MatchesNumpyInFloat64) {
   const auto expected = SafetensorsFile::open(data_file("mlp_outputs.safetensors"));
   ASSERT_TRUE(expected) << expected.error().message;
@@ -69,6 +70,7 @@ TEST(ManifestMlp, ADeviceWithoutFloat64IsRefused) {
   EXPECT_NE(text.find("precision: float32"), std::string::npos) << text;
 }
 
+// Without another file.
 TEST(ManifestMlp, OtherVariablesMakeAnotherGraph) {
   const auto two = run_mlp({}, {.variables = {{"layers", "2"}}});
   ASSERT_TRUE(two) << two.error().message;

@@ -134,6 +134,7 @@ TEST_F(OpCommand, RunsCasesOfEveryOperation) {
   EXPECT_EQ(num_refused, 16);
 }
 
+// Long ones are cut.
 TEST_F(OpCommand, PrintsResultsWithoutOutputs) {
   const std::string x = write("x.npy", DType::kF64, Shape{3}, {-1, 0, 2});
   const Finished finished = quern("op activation.relu --input x=" + x);
@@ -144,6 +145,7 @@ TEST_F(OpCommand, PrintsResultsWithoutOutputs) {
             std::string::npos);
 }
 
+// Inputs and results.
 TEST_F(OpCommand, ConvertsFloatsOnRequest) {
   const std::string x = write("x.npy", DType::kF64, Shape{2}, {0.1, 3});
   const std::string y = path("y.npy");
@@ -160,6 +162,7 @@ TEST_F(OpCommand, ConvertsFloatsOnRequest) {
   EXPECT_EQ(read_npy(y)->tensor.dtype(), DType::kF32);
 }
 
+// And on every cap of the instruction set.
 TEST_F(OpCommand, GivesTheSameBitsOnBothBackends) {
   const std::string x = write("x.npy", DType::kF32, Shape{2, 3}, {0.1, -3, 7, 1e-9, 5, -0.0});
   for (const char* id : {"math.softmax", "activation.gelu", "math.rmsnorm"}) {
@@ -169,6 +172,7 @@ TEST_F(OpCommand, GivesTheSameBitsOnBothBackends) {
   }
 }
 
+// Its page of the reference.
 TEST_F(OpCommand, HelpShowsTheOperation) {
   const Finished finished = quern("op math.layernorm --help");
   EXPECT_EQ(finished.code, 0);
@@ -183,6 +187,7 @@ TEST_F(OpCommand, HelpShowsTheOperation) {
   EXPECT_EQ(quern("op no.such.op --help").code, 1);
 }
 
+// One row for each mistake.
 TEST_F(OpCommand, SaysWhatIsWrong) {
   const std::string x = write("x.npy", DType::kF64, Shape{2, 3}, {1, 2, 3, 4, 5, 6});
   const std::string n = write("n.npy", DType::kI64, Shape{2}, {0, 7});
@@ -226,6 +231,7 @@ TEST_F(OpCommand, SaysWhatIsWrong) {
             std::string::npos);
 }
 
+// The counts are those of the documentation.
 TEST(OpsCommand, HasNothingMissingOnCpu) {
   const Finished table = quern("ops --backend cpu");
   EXPECT_EQ(table.code, 0);
@@ -239,6 +245,7 @@ TEST(OpsCommand, HasNothingMissingOnCpu) {
   EXPECT_EQ(quern("ops --json --markdown").code, 1);
 }
 
+// In both forms.
 TEST_F(OpCommand, ConformWritesCertificates) {
   const std::string json = path("c.json"), html = path("c.html");
   const Finished finished =
@@ -252,6 +259,7 @@ TEST_F(OpCommand, ConformWritesCertificates) {
   EXPECT_EQ(quern("conform --filter nothing.like.this").code, 1);
 }
 
+// And where it is.
 TEST(UlpCommand, PrintsTheWorstError) {
   const Finished finished = quern("ulp exp sin --stride 65537");
   EXPECT_EQ(finished.code, 0) << finished.text;

@@ -30,6 +30,7 @@ Result<QuantizeReport> quantize_stories(const std::string& type, const std::stri
   return quantize_model(*source, path, {.type = type, .keep = {}, .num_threads = 2});
 }
 
+// So the encoder loses no more than it must.
 TEST(QuantizedStories, PerplexityIsThatOfTheSuitesFile) {
   QUERN_NEED_FILE(suite_file("stories260k/gguf/stories260K-f32.gguf"), "suite stories260k");
   const TemporaryFolder folder("quantize_e2e");

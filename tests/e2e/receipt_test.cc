@@ -69,6 +69,7 @@ void expect_part(const std::string& text, std::string_view part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
+// Threads and instruction sets do not change a bit.
 TEST_F(Receipts, CheckOnEverySetting) {
   EXPECT_EQ(receipt_.tokens.size(), receipt_.logits.size());
   EXPECT_GT(receipt_.tokens.size(), 1U);
@@ -83,6 +84,7 @@ TEST_F(Receipts, CheckOnEverySetting) {
   EXPECT_EQ(report->num_steps, static_cast<int64_t>(receipt_.tokens.size()));
 }
 
+// Also what few runs use.
 TEST_F(Receipts, JsonKeepsEverything) {
   Receipt receipt = receipt_;
   receipt.overrides = {{"rope.freq_base", MetadataValue::number(12345.5)},
@@ -152,6 +154,7 @@ TEST_F(Receipts, ForgedReceiptsFailAtAStep) {
   expect_part(check(forged), "The run used version 7 of math.add; this build has version 1");
 }
 
+// Wherever it is.
 TEST_F(Receipts, OneFlippedBitOfTheModelIsSeen) {
   const auto size = std::filesystem::file_size(model_path());
   for (const uintmax_t at : {uintmax_t{30}, size / 2, size - 1}) {
@@ -170,6 +173,7 @@ TEST_F(Receipts, OneFlippedBitOfTheModelIsSeen) {
   }
 }
 
+// Not only that something differs.
 TEST_F(Receipts, AFaultyDeviceIsNamedWithStepAndNode) {
   auto registry = std::make_shared<BackendRegistry>();
   registry->add(make_reference_backend());
@@ -181,6 +185,7 @@ TEST_F(Receipts, AFaultyDeviceIsNamedWithStepAndNode) {
               "(positional.rope_at) is the first that differs");
 }
 
+// Others promise no bits.
 TEST_F(Receipts, OnlyStrictRunsHaveOne) {
   EngineOptions options;
   options.compile.numerics = Numerics::kFast;

@@ -61,6 +61,7 @@ void expect_same_answer(const nlohmann::json& a, const nlohmann::json& b) {
   EXPECT_EQ(a["logprobs"], b["logprobs"]);
 }
 
+// The text shows no trace of it.
 TEST_F(RunCommand, APromptCacheContinuesWithTheSameBitsInANewProcess) {
   for (const std::string device : {"cpu", "reference"}) {
     for (const std::string type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
@@ -82,6 +83,7 @@ TEST_F(RunCommand, APromptCacheContinuesWithTheSameBitsInANewProcess) {
   }
 }
 
+// Rows are the same bits.
 TEST_F(RunCommand, APromptCacheOfOneDeviceServesTheOther) {
   const nlohmann::json fresh = json(kWhole, {"--device", "reference"});
   json(kBegin, {"--device", "cpu", "--prompt-cache", cache_});
@@ -91,6 +93,7 @@ TEST_F(RunCommand, APromptCacheOfOneDeviceServesTheOther) {
   expect_same_answer(continued, fresh);
 }
 
+// As many tokens as are equal.
 TEST_F(RunCommand, APromptThatGoesAnotherWayKeepsTheCommonBegin) {
   const std::string other = kBegin + " who liked to";
   const nlohmann::json fresh = json(other, {});
@@ -102,6 +105,7 @@ TEST_F(RunCommand, APromptThatGoesAnotherWayKeepsTheCommonBegin) {
   EXPECT_EQ(json("Lily and Tom", {"--prompt-cache", cache_})["cached_tokens"], 1);
 }
 
+// They belong to the text.
 TEST_F(RunCommand, PenaltiesCountCachedTokens) {
   const Arguments penalties = {"--repeat-penalty", "1.5", "--repeat-window", "-1",
                                "--dry-multiplier", "0.8"};
@@ -113,6 +117,7 @@ TEST_F(RunCommand, PenaltiesCountCachedTokens) {
   EXPECT_NE(json(kWhole, {})["tokens"], fresh["tokens"]);  // they do something
 }
 
+// The user may want the file.
 TEST_F(RunCommand, ForeignAndDamagedPromptCachesAreRefusedAndKept) {
   json(kBegin, {"--prompt-cache", cache_});
   const auto size = std::filesystem::file_size(cache_);
@@ -135,6 +140,7 @@ TEST_F(RunCommand, ForeignAndDamagedPromptCachesAreRefusedAndKept) {
   EXPECT_NE(error(kWhole, {"--max-tokens", "1", "--prompt-cache", "/no/such/folder/x"}), "");
 }
 
+// With what cannot be shown escaped.
 TEST_F(RunCommand, VerbosePromptShowsTokensAndTheirText) {
   const ProgramResult result =
       run("Once\n\"\u6F22\"", {"--verbose-prompt", "--max-tokens", "1", "--temp", "0"});
@@ -146,6 +152,7 @@ TEST_F(RunCommand, VerbosePromptShowsTokensAndTheirText) {
   EXPECT_NE(result.errors.find("\"\\xE6\"\n"), std::string::npos) << result.errors;
 }
 
+// Shorter than the model's.
 TEST_F(RunCommand, TheContextCanBeChosen) {
   const Arguments endless = {"--max-tokens", "-1", "--temp", "0", "--json"};
   Arguments short_context = endless;
@@ -162,6 +169,7 @@ TEST_F(RunCommand, TheContextCanBeChosen) {
   EXPECT_NE(error(kWhole, {"--context", "5"}).find("the limit of 5"), std::string::npos);
 }
 
+// So the text is another one.
 TEST_F(RunCommand, RopeOverridesChangeTheModel) {
   const nlohmann::json plain = json(kWhole, {});
   expect_same_answer(json(kWhole, {"--rope-freq-base", "10000"}), plain);  // the file's own
@@ -178,6 +186,7 @@ TEST_F(RunCommand, RopeOverridesChangeTheModel) {
   EXPECT_EQ(run(kWhole, {"--rope-factor", "-1"}).exit_code, 2);
 }
 
+// There may be several.
 TEST_F(RunCommand, BadAdaptersAreNamed) {
   EXPECT_NE(error("a", {"--lora", "/no/such.gguf"}).find("/no/such.gguf"), std::string::npos);
   EXPECT_NE(error("a", {"--lora", model_}).find("Adapter '" + model_), std::string::npos);

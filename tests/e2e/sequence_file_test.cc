@@ -33,6 +33,7 @@ class SequenceFile : public testing::Test {
   int32_t sequence_ = 0;
 };
 
+// On another device.
 TEST_F(SequenceFile, ContinuesWithTheSameBits) {
   const auto other = open_engine(path_, {"reference"});
   const auto loaded = load_sequence(*other, file_);
@@ -43,6 +44,7 @@ TEST_F(SequenceFile, ContinuesWithTheSameBits) {
   EXPECT_EQ(a->read_as<float>().value(), b->read_as<float>().value());
 }
 
+// Nothing of them reaches the cache.
 TEST_F(SequenceFile, RefusesDamagedAndForeignFiles) {
   std::ifstream stream(file_, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};

@@ -16,6 +16,7 @@ constexpr GoldenBound kBounds[] = {{Activations::kF32, 5e-3, 0.02},
                                    {Activations::kInt8, 2.5, INFINITY}};
 constexpr const char* kSuite = "smollm2_golden";
 
+// Logits of another implementation in f64.
 TEST(SmolLm2, AgreesWithFloat64) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "the SmolLM2 file of scripts/fetch_model");
@@ -29,6 +30,7 @@ TEST(SmolLm2, AgreesWithFloat64) {
   }
 }
 
+// For every golden prompt.
 TEST(SmolLm2, ReferenceAndCpuGiveTheSameGreedyTokens) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "the SmolLM2 file of scripts/fetch_model");
@@ -43,6 +45,7 @@ TEST(SmolLm2, ReferenceAndCpuGiveTheSameGreedyTokens) {
   }
 }
 
+// The promise of strict numerics on a real model.
 TEST(SmolLm2, BitsDoNotDependOnDeviceThreadsChunkOrIsa) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "the SmolLM2 file of scripts/fetch_model");

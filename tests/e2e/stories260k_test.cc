@@ -40,6 +40,7 @@ GoldenLogits read_golden(const std::string& path) {
 
 class Stories260k : public testing::TestWithParam<std::string> {};
 
+// The program that the model was made with.
 TEST_P(Stories260k, GreedyTextIsLlama2cs) {
   const std::string path = suite_file("stories260k/gguf/stories260K-f32.gguf");
   QUERN_NEED_FILE(path, "suite stories260k");
@@ -52,6 +53,7 @@ TEST_P(Stories260k, GreedyTextIsLlama2cs) {
   EXPECT_EQ(engine->tokenizer().decode(ids), expected);
 }
 
+// Not only the best token.
 TEST_P(Stories260k, LogitsAreLlama2csAtEveryPosition) {
   const std::string path = suite_file("stories260k/gguf/stories260K-f32.gguf");
   QUERN_NEED_FILE(path, "suite stories260k");
@@ -97,6 +99,7 @@ void expect_perplexity(const FileAndValue& file, const RunOn& on, double toleran
       << file.name << " on " << describe(on);
 }
 
+// To the digits that the suite states.
 TEST_P(Stories260k, PerplexityOfNineFilesIsExact) {
   for (const FileAndValue& file : kFiles) {
     expect_perplexity(file, {GetParam(), 2, "", Activations::kF32}, 0.0002);

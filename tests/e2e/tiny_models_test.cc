@@ -32,6 +32,7 @@ double worst_difference(const std::vector<float>& logits, const std::vector<doub
   return worst;
 }
 
+// Every family, every device.
 TEST_P(TinyModels, LogitsAreWithinTheBoundOfFloat64) {
   const auto [model, device] = GetParam();
   const std::string folder = std::string("tiny_models/") + model + "/";

@@ -59,6 +59,7 @@ class Verify : public testing::Test {
   ModelFiles files_;
 };
 
+// No node is left out.
 TEST_F(Verify, SoundDevicesAgreeOnEveryNode) {
   const auto report = verify({});
   ASSERT_TRUE(report) << report.error().message;
@@ -69,6 +70,7 @@ TEST_F(Verify, SoundDevicesAgreeOnEveryNode) {
             (std::vector<std::string>{"prefill of 4 tokens", "decode of 1 token"}));
 }
 
+// Rotation, norms and attention.
 TEST_F(Verify, NamesTheNodeAtFault) {
   const struct {
     const char* node;
@@ -85,6 +87,7 @@ TEST_F(Verify, NamesTheNodeAtFault) {
   }
 }
 
+// For whoever mends it.
 TEST_F(Verify, SaysWhereAndHowMuch) {
   const auto report = verify({.fault = change_attribute("blk.1.q_rope", "base", 9999.0)});
   ASSERT_TRUE(report && report->comparison.first);
@@ -117,12 +120,14 @@ TEST_F(Verify, FindsFaultsThatOnlyTheWholeGraphHas) {
   EXPECT_EQ(files_.model.graph.node(report->comparison.first->node).name, "blk.1.ffn_norm");
 }
 
+// Unless they promise bits.
 TEST_F(Verify, ApproximateDevicesHaveATolerance) {
   const GraphFault tiny = change_attribute("blk.1.q_rope", "base", 10000.01);
   EXPECT_EQ(culprit({.fault = tiny}), "blk.1.q_rope");
   EXPECT_EQ(culprit({.fault = tiny, .correctness = CorrectnessClass::kApprox}), "none");
 }
 
+// Before devices are opened.
 TEST_F(Verify, RefusesTokensThatTheModelHasNot) {
   const auto registry = backends_with({});
   const VerifyOptions options;
@@ -214,6 +219,7 @@ class ParityGate : public Verify {
   }
 };
 
+// And a flag serves the model all the same.
 TEST_F(ParityGate, RefusesADeviceWithTheReason) {
   const std::string text = error({.fault = change_attribute("blk.1.q_rope", "base", 9000.0)});
   EXPECT_NE(text.find("Device faulty fails the parity gate: for one token its logits differ"),
@@ -223,11 +229,13 @@ TEST_F(ParityGate, RefusesADeviceWithTheReason) {
   EXPECT_TRUE(open({.fault = change_attribute("blk.1.q_rope", "base", 9000.0)}, false));
 }
 
+// The second time with kept logits.
 TEST_F(ParityGate, LetsSoundDevicesPass) {
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(error({}), "");  // with the reference's logits kept
 }
 
+// By angle and best token.
 TEST_F(ParityGate, ApproximateDevicesMustBeClose) {
   EXPECT_EQ(error({.fault = change_attribute("blk.1.q_rope", "base", 9999.9),
                    .correctness = CorrectnessClass::kApprox}),
@@ -260,6 +268,7 @@ TEST_F(ParityGate, KeptLogitsAreNotBlindlyBelieved) {
   EXPECT_NE(error({.fault = change_attribute("blk.1.q_rope", "base", 9000.0)}), "");
 }
 
+// Its stores are its own.
 TEST_F(ParityGate, LeavesTheEnginesResultsAlone) {
   const auto with = open({}), without = open({}, false);
   ASSERT_TRUE(with && without);
@@ -267,6 +276,7 @@ TEST_F(ParityGate, LeavesTheEnginesResultsAlone) {
   EXPECT_EQ(run_logits(**with, tokens, 0), run_logits(**without, tokens, 0));
 }
 
+// One wrong base among thirty layers.
 TEST(VerifySmolLm2, NamesTheRopeOfLayer7) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "SmolLM2");

@@ -70,6 +70,7 @@ class ApiErrors : public testing::TestWithParam<const char*> {
 
 INSTANTIATE_TEST_SUITE_P(Backends, ApiErrors, testing::Values("reference", "cpu"));
 
+// At load, not at the first run.
 TEST_P(ApiErrors, WeightsMustBeGivenAndFit) {
   const Graph graph = small_graph().value();
   const auto without = load(graph, nullptr);
@@ -88,6 +89,7 @@ TEST_P(ApiErrors, WeightsMustBeGivenAndFit) {
       << wrong.error().message;
 }
 
+// Names are not searched for.
 TEST_P(ApiErrors, ReadableValuesMustExist) {
   const auto loaded = load(small_graph().value(), &weights_, {"nothing"});
   ASSERT_FALSE(loaded);
@@ -95,6 +97,7 @@ TEST_P(ApiErrors, ReadableValuesMustExist) {
   EXPECT_EQ(loaded.error().message, "Pass verify: The graph has no value 'nothing' to read.");
 }
 
+// Every argument is checked against the graph.
 TEST_P(ApiErrors, ArgumentsOfARunMustFit) {
   const auto executable = load(small_graph().value(), &weights_).value();
   const auto error = [&](std::map<std::string, Tensor, std::less<>> inputs) {
@@ -113,6 +116,7 @@ TEST_P(ApiErrors, ArgumentsOfARunMustFit) {
   EXPECT_TRUE(executable->run({.inputs = {{"x", zeros({2, 4})}}, .states = {}}));
 }
 
+// A tensor that was never filled.
 TEST_P(ApiErrors, AnEmptyTensorIsNoInput) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({}));
@@ -123,6 +127,7 @@ TEST_P(ApiErrors, AnEmptyTensorIsNoInput) {
   EXPECT_EQ(result.error().code, ErrorCode::kFailedPrecondition);
 }
 
+// 0 tokens are a valid run.
 TEST_P(ApiErrors, NoRowsAreNoError) {
   const auto executable = load(small_graph().value(), &weights_).value();
   const auto result = executable->run({.inputs = {{"x", zeros({0, 4})}}, .states = {}});
@@ -143,6 +148,7 @@ TEST_P(ApiErrors, ArtifactsBelongToTheirBackend) {
   EXPECT_FALSE(backend_->validate(*artifact));
 }
 
+// Every attribute of the state.
 TEST_P(ApiErrors, StoresMustBeDeclaredWhole) {
   const auto store = device_->make_kv_store({"kv", "kv", {{"layers", int64_t{1}}}});
   ASSERT_FALSE(store);
@@ -150,6 +156,7 @@ TEST_P(ApiErrors, StoresMustBeDeclaredWhole) {
   EXPECT_EQ(store.error().message, "State 'kv' needs the attribute 'heads', from 1 to 1048576.");
 }
 
+// A store of another model would be read out of its bounds.
 TEST_P(ApiErrors, StoresMustFitTheirGraph) {
   const auto declaration = [](int64_t layers, int64_t heads) {
     return StateDecl{"kv",
@@ -202,6 +209,7 @@ TEST_P(ApiErrors, StoresMustFitTheirGraph) {
   }
 }
 
+// It exists to be refused.
 TEST(NullBackend, RefusesEverythingByName) {
   const BackendRegistry registry = register_backends();
   const Backend* backend = registry.find("null").value();
@@ -220,6 +228,7 @@ TEST(NullBackend, RefusesEverythingByName) {
   EXPECT_EQ(errors[3].message, "Backend null cannot compile.");
 }
 
+// Nothing falls back in silence.
 TEST(Registry, UnknownBackendsAreNotReplaced) {
   const auto missing = register_backends().find("gpu");
   ASSERT_FALSE(missing);
@@ -230,6 +239,7 @@ TEST(Registry, UnknownBackendsAreNotReplaced) {
   EXPECT_FALSE(register_backends().find("CPU"));
 }
 
+// Threads and instruction sets.
 TEST(CpuDevice, OptionsAreChecked) {
   const BackendRegistry registry = register_backends();
   const Backend* cpu = registry.find("cpu").value();

@@ -64,6 +64,7 @@ class CliErrors : public testing::Test {
 };
 TemporaryFolder* CliErrors::folder_ = nullptr;
 
+// They were asked for.
 TEST_F(CliErrors, HelpAndVersionGoToStdout) {
   const ProgramResult version = run_quern({"--version"});
   EXPECT_EQ(version.exit_code, 0);
@@ -83,6 +84,7 @@ TEST_F(CliErrors, HelpAndVersionGoToStdout) {
   }
 }
 
+// The error lists those that are.
 TEST_F(CliErrors, TheCommandMustBeKnown) {
   expect_usage({}, "No command was given.");
   const ProgramResult run = run_quern({"nope"});
@@ -92,6 +94,7 @@ TEST_F(CliErrors, TheCommandMustBeKnown) {
   expect_usage({"--nope"}, "A subcommand is required.");
 }
 
+// Usage errors have their own exit code.
 TEST_F(CliErrors, ArgumentsMustBeKnownAndComplete) {
   expect_usage({"run"}, "MODEL is required.");
   expect_usage({"run", "m", "--nope"}, "The following argument was not expected: --nope.");
@@ -107,6 +110,7 @@ TEST_F(CliErrors, ArgumentsMustBeKnownAndComplete) {
                "--split-size excludes --merge.");
 }
 
+// The error has option, value and range.
 TEST_F(CliErrors, ValuesMustBeInRange) {
   const std::string threads = " is not a whole number from 0 to 4096.";
   expect_usage({"run", "m", "--threads", "4097"}, "--threads: '4097'" + threads);
@@ -137,6 +141,7 @@ TEST_F(CliErrors, SeedsMustFit) {
   expect_usage({"synth", "--output", "o", "--seed", "x"}, "--seed: 'x'" + words);
 }
 
+// The error lists them.
 TEST_F(CliErrors, WordsMustBeChoices) {
   expect_usage({"run", "m", "--numerics", "exact"},
                "--numerics: 'exact' is not one of strict, deterministic, fast.");
@@ -148,6 +153,7 @@ TEST_F(CliErrors, WordsMustBeChoices) {
                "--endian: 'middle' is not one of little, big.");
 }
 
+// Fractions and blanks are not sizes.
 TEST_F(CliErrors, SizesHaveAUnit) {
   for (const auto* text : {"0", "5Q", "-1", "1.5G", "G", "", "99999999999G", "1MM", "1 G"}) {
     expect_usage(
@@ -156,6 +162,7 @@ TEST_F(CliErrors, SizesHaveAUnit) {
   }
 }
 
+// And the error names the path.
 TEST_F(CliErrors, FilesMustExistAndBeModels) {
   for (const auto* command : {"run", "inspect", "graph"}) {
     expect_failure({command, file("none.gguf")},
@@ -175,6 +182,7 @@ TEST_F(CliErrors, FilesMustExistAndBeModels) {
   }
 }
 
+// A slower device is no answer to a typing error.
 TEST_F(CliErrors, DevicesAndInstructionSetsMustExist) {
   expect_failure({"ops", "--backend", "abacus"},
                  "There is no backend 'abacus'; this build has reference, cpu, null.");
@@ -190,6 +198,7 @@ TEST_F(CliErrors, DevicesAndInstructionSetsMustExist) {
                  "While loading '" + model() + "': 2000 threads are asked for; the limit is 1024.");
 }
 
+// Mistakes show at once.
 TEST_F(CliErrors, SamplersAreCheckedBeforeTheModelIsRead) {
   expect_failure({"run", "none", "hi", "--temp", "-1"},
                  "The temperature is -1; it must be from 0 to 1000000.");
@@ -212,6 +221,7 @@ TEST_F(CliErrors, SamplersAreCheckedBeforeTheModelIsRead) {
   EXPECT_NE(bias.errors.find("'x'"), std::string::npos) << bias.errors;
 }
 
+// Path and scale.
 TEST_F(CliErrors, AdaptersAreChecked) {
   expect_failure({"run", model(), "hi", "--lora", "a=b"}, "'b' is not a scale in --lora a=b.");
   expect_failure({"run", model(), "hi", "--quiet", "--lora", file("none.gguf")},
@@ -222,6 +232,7 @@ TEST_F(CliErrors, AdaptersAreChecked) {
   EXPECT_NE(run.errors.find("Adapter '" + model() + "': "), std::string::npos) << run.errors;
 }
 
+// Before a file is written.
 TEST_F(CliErrors, TokensAreCheckedAgainstTheVocabulary) {
   expect_failure({"detokenize", model(), "1,x"}, "'x' is not a token id.");
   expect_failure({"detokenize", model(), "-5"}, "'-5' is not a token id.");
@@ -234,6 +245,7 @@ TEST_F(CliErrors, TokensAreCheckedAgainstTheVocabulary) {
   EXPECT_FALSE(std::filesystem::exists(file("o.npy")));
 }
 
+// In numbers of tokens.
 TEST_F(CliErrors, PerplexityNeedsTextAndContext) {
   expect_failure({"perplexity", model(), "--file", file("none.txt")},
                  "File '" + file("none.txt") + "' cannot be opened.");
@@ -248,6 +260,7 @@ TEST_F(CliErrors, PerplexityNeedsTextAndContext) {
   EXPECT_NE(brief.errors.find("tokens; one chunk needs 64.\n"), std::string::npos) << brief.errors;
 }
 
+// No half-written files.
 TEST_F(CliErrors, WritersNameWhatIsWrongAndLeaveNothing) {
   const long before = num_files();
   expect_failure({"synth", "--shape", "cube", "--output", file("s.gguf")},

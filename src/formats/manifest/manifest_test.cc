@@ -50,6 +50,7 @@ outputs:
   y: h${layers}
 )";
 
+// With indices in names and expressions.
 TEST(Manifest, RepeatsMakeLayers) {
   EXPECT_EQ(graph_of(kMlp), R"(graph {
   %x = Input() {type = "f64[T, 4]"} : f64[T, 4]
@@ -67,6 +68,7 @@ TEST(Manifest, RepeatsMakeLayers) {
   EXPECT_EQ(parse(kMlp)->name, "mlp");
 }
 
+// From the command line, by name.
 TEST(Manifest, VariablesCanBeSet) {
   const auto manifest = parse(kMlp, {{"layers", "5"}});
   ASSERT_TRUE(manifest) << manifest.error().message;
@@ -75,6 +77,7 @@ TEST(Manifest, VariablesCanBeSet) {
   EXPECT_EQ(graph_of(kMlp, {{"depth", "5"}}), "The manifest has no variable 'depth' to set.");
 }
 
+// People write outputs first.
 TEST(Manifest, NodesMayStandInAnyOrder) {
   EXPECT_EQ(graph_of(R"(quern: 1
 inputs: {x: "f64[2]"}
@@ -94,6 +97,7 @@ outputs: [c]
 )");
 }
 
+// float64 is the default precision of manifests.
 TEST(Manifest, Float32IsOptIn) {
   EXPECT_EQ(graph_of(R"(quern: 1
 inputs: {x: [2]}
@@ -119,12 +123,14 @@ nodes:
 )");
 }
 
+// No casts are put in.
 TEST(Manifest, MixedTakesInputsAsTheyAre) {
   const std::string text = graph_of(
       "quern: 1\nprecision: mixed\ninputs: {x: 'f16[2]'}\nnodes: [{id: a, op: math.exp, in: x}]\n");
   EXPECT_NE(text.find("%a = math.exp(%x) : f16[2]"), std::string::npos) << text;
 }
 
+// The graph has explicit nodes for it.
 TEST(Manifest, ShapesBroadcastAsInNumpy) {
   EXPECT_EQ(graph_of(R"(quern: 1
 inputs: {x: [T, 3], column: [T, 1], y: [2, 1, 4], z: [3, 1]}
@@ -151,6 +157,7 @@ constants: {half: 0.5}
 )");
 }
 
+// By the kinds that operations declare.
 TEST(Manifest, AttributesOfEveryKind) {
   const std::string text = graph_of(R"(quern: 1
 inputs: {x: "f64[6]", u: [2, 3]}
@@ -166,6 +173,7 @@ nodes:
   }
 }
 
+// Optional ports may be left out.
 TEST(Manifest, PortsAndOutputsByName) {
   const std::string text = graph_of(R"(quern: 1
 precision: mixed
@@ -184,6 +192,7 @@ struct ErrorCase {
   const char* error;
 };
 
+// Some operations have several forms.
 TEST(Manifest, PortsAreThoseOfTheForm) {
   constexpr std::string_view kTable = R"(quern: 1
 inputs:
@@ -208,6 +217,7 @@ outputs: {e: e}
       << graph_of(samples);
 }
 
+// The line of what is wrong, not of where it was noticed.
 TEST(Manifest, ErrorsNameFileAndLine) {
   const ErrorCase cases[] = {
       {"quern: 2\n", "m.yaml:1: The manifest has version 2; this build reads version 1."},
@@ -276,6 +286,7 @@ std::string repeat_text(int64_t outer, int64_t inner, std::string_view body) {
       outer, inner, body);
 }
 
+// A file of five lines could ask for 10^7 nodes.
 TEST(Manifest, RepeatsAreLimited) {
   EXPECT_EQ(graph_of("quern: 1\nnodes:\n  - {repeat: 4097, nodes: []}\n"),
             "m.yaml:3: A repeat of 4097 rounds is outside 0 to 4096.");
@@ -296,6 +307,7 @@ TEST(Manifest, RepeatsAreLimited) {
             "m.yaml:7: The manifest's repeats make more than 65536 expansions.");
 }
 
+// Or for few nodes with long lists.
 TEST(Manifest, RepeatsOfLargeNodesAreLimited) {
   std::string values = "1";
   for (int i = 0; i < 1000; ++i) values += ", 1";
@@ -306,6 +318,7 @@ TEST(Manifest, RepeatsOfLargeNodesAreLimited) {
             "m.yaml:5: The manifest's nodes hold more than 500000 values.");
 }
 
+// And errors name the included file.
 TEST(Manifest, IncludesAreRelativeToTheirFile) {
   const test::TemporaryFolder folder("manifest_include");
   std::filesystem::create_directories(folder.path() / "parts/deep");
@@ -331,6 +344,7 @@ std::string include_error(std::string_view text, const manifest::FileLoader& loa
   return result ? "no error" : result.error().message;
 }
 
+// A manifest from elsewhere must not read one's files.
 TEST(Manifest, IncludesStayInsideTheFolder) {
   for (const char* path : {"/etc/passwd", "../x.yaml", "a/../../x.yaml", "..", ".", "a/", "''"}) {
     const std::string error =
@@ -342,6 +356,7 @@ TEST(Manifest, IncludesStayInsideTheFolder) {
             "dir/m.yaml:2: There is no file 'x.yaml'.");
 }
 
+// Circles, chains and sheer numbers.
 TEST(Manifest, IncludesAreLimited) {
   const auto self = [](const std::string&) -> Result<std::string> {
     return std::string("!include a.yaml\n");
@@ -362,6 +377,7 @@ TEST(Manifest, IncludesAreLimited) {
             "dir/m.yaml:131: The manifest includes more than 128 files.");
 }
 
+// For the same reason.
 TEST(Manifest, WeightFilesStayInsideTheFolder) {
   const test::TemporaryFolder folder("manifest_weights");
   std::ofstream(folder.file("m.yaml")) << "quern: 1\nweight_files: [a/w.safetensors]\n";
@@ -389,6 +405,7 @@ void expect_round_trip(const std::string& text) {
   EXPECT_EQ(print_manifest(back->graph, back->name).value(), *yaml);
 }
 
+// Names, order, types, and the semantic hash.
 TEST(ManifestWriter, GraphsComeBackExactly) {
   expect_round_trip(graph_of(kMlp));
   expect_round_trip("graph {\n}\n");
@@ -408,6 +425,7 @@ TEST(ManifestWriter, GraphsComeBackExactly) {
 )");
 }
 
+// Writes before the reads that need them.
 TEST(ManifestWriter, KeepsStateEffectsInOrder) {
   expect_round_trip(R"(graph {
   state @kv : kv {heads = 1, key_dim = 32, key_type = "f32", layers = 1, value_dim = 32, value_type = "f32"}

@@ -15,6 +15,7 @@ Result<int64_t> evaluate(std::string_view text) {
   });
 }
 
+// Precedence, signs, brackets and names.
 TEST(IntegerExpression, Computes) {
   const struct {
     const char* text;
@@ -45,6 +46,7 @@ TEST(IntegerExpression, Computes) {
   }
 }
 
+// Divisions by 0 and overflow, both ways.
 TEST(IntegerExpression, RefusesWhatItCannotCompute) {
   const auto error = [](std::string_view text) {
     const auto value = evaluate(text);
@@ -83,6 +85,7 @@ std::string value_of(const Variables& variables, std::string_view name) {
   return value ? value->text : value.error().message;
 }
 
+// Which is how overrides name them.
 TEST(Variables, MapsAreDottedPaths) {
   const auto variables = make("model:\n  layers: 3\n  size: {in: 4, out: 2}\nlist: [7, 8]\n");
   ASSERT_TRUE(variables) << variables.error().message;
@@ -94,6 +97,7 @@ TEST(Variables, MapsAreDottedPaths) {
   EXPECT_TRUE(variables->value("list")->is_sequence());
 }
 
+// Unless in a circle.
 TEST(Variables, UseEachOtherInAnyOrder) {
   const auto variables = make(
       "total: ${half * 2}\nhalf: ${base.x}\nbase: {x: 21}\nname: layer ${half} of ${total}\n"
@@ -104,6 +108,7 @@ TEST(Variables, UseEachOtherInAnyOrder) {
   EXPECT_EQ(value_of(*variables, "first"), "21");
 }
 
+// Other variables see the new value.
 TEST(Variables, OverridesComeFirst) {
   const auto variables = make("n: 1\ntwice: ${n * 2}\n", {{"n", "5"}});
   ASSERT_TRUE(variables) << variables.error().message;
@@ -111,6 +116,7 @@ TEST(Variables, OverridesComeFirst) {
   EXPECT_EQ(error_of("n: 1\n", {{"m", "5"}}), "The manifest has no variable 'm' to set.");
 }
 
+// Of the variable, not of its use.
 TEST(Variables, ErrorsNameFileAndLine) {
   EXPECT_EQ(error_of("a: 1\nb: ${c}\n"), "v.yaml:2: There is no variable 'c'.");
   EXPECT_EQ(error_of("a: ${b}\nb: ${a}\n"),
@@ -141,6 +147,7 @@ TEST(Variables, GrowthIsBounded) {
   EXPECT_TRUE(error == "no error" || error.find("more than 64 deep") != std::string::npos) << error;
 }
 
+// Whole values keep their kind, parts become text.
 TEST(Substitute, ReplacesInTheWholeTree) {
   const auto variables = make("n: 3\nshape: [T, 4]\n");
   const auto tree = parse_yaml("a: h${i}\nb: ${shape}\nc: ['${i - 1}', 'x']\nd: $${n}\n", "t.yaml");
@@ -153,6 +160,7 @@ TEST(Substitute, ReplacesInTheWholeTree) {
   EXPECT_EQ(result->find("d")->text, "${n}");
 }
 
+// Names do not hide each other.
 TEST(Substitute, TheInnermostIndexCounts) {
   const auto variables = make("n: 3\n");
   const auto tree = parse_yaml("${i}.${j}.${n}", "t.yaml");

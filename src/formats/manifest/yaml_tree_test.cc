@@ -12,6 +12,7 @@ std::string error_of(std::string_view text) {
   return tree ? "no error" : tree.error().message;
 }
 
+// Through lists, maps and folded texts.
 TEST(YamlTree, ValuesKeepTheirLines) {
   const auto tree = parse_yaml("a: 1\nb:\n  - x\n  - {c: 'two words'}\nd:\n", "m.yaml");
   ASSERT_TRUE(tree) << tree.error().message;
@@ -30,11 +31,13 @@ TEST(YamlTree, ValuesKeepTheirLines) {
   EXPECT_EQ(count_values(*tree), 11);
 }
 
+// Not an error: an empty file declares nothing.
 TEST(YamlTree, EmptyTextIsNull) {
   EXPECT_TRUE(parse_yaml("", "m.yaml")->is_null());
   EXPECT_TRUE(parse_yaml("# only a comment\n", "m.yaml")->is_null());
 }
 
+// With the place of the original.
 TEST(YamlTree, AliasesAreCopies) {
   const auto tree = parse_yaml("a: &x [1, 2]\nb: *x\n", "m.yaml");
   ASSERT_TRUE(tree) << tree.error().message;
@@ -43,6 +46,7 @@ TEST(YamlTree, AliasesAreCopies) {
   EXPECT_EQ(tree->find("b")->items[1].place.line, 1);
 }
 
+// And left to whoever knows the folder.
 TEST(YamlTree, IncludesAreMarked) {
   const auto tree = parse_yaml("a: !include x.yaml\n", "m.yaml");
   ASSERT_TRUE(tree) << tree.error().message;
@@ -50,6 +54,7 @@ TEST(YamlTree, IncludesAreMarked) {
   EXPECT_EQ(tree->find("a")->text, "x.yaml");
 }
 
+// Also those of the library beneath.
 TEST(YamlTree, ErrorsNameFileAndLine) {
   EXPECT_EQ(error_of("a: 1\na: 2\n"), "m.yaml:2: The key 'a' is there twice.");
   EXPECT_EQ(error_of("a: 1\n[b]: 2\n"), "m.yaml:2: A key is a list; keys are text.");
@@ -61,6 +66,7 @@ TEST(YamlTree, ErrorsNameFileAndLine) {
   EXPECT_EQ(error_of("a: &x [*x]\n").substr(0, 9), "m.yaml:1:");
 }
 
+// Before the stack is.
 TEST(YamlTree, DeepNestingIsRefused) {
   std::string at_limit(64, '[');
   at_limit += std::string(64, ']');
@@ -95,12 +101,14 @@ TEST(YamlTree, NestedAnchorsCountTheirCopies) {
   EXPECT_NE(error_of(text).find("more than 500000 values"), std::string::npos);
 }
 
+// Each alias may add a level.
 TEST(YamlTree, AliasesDoNotPassTheDepth) {
   std::string text = "a: &a " + std::string(40, '[') + std::string(40, ']') + "\nb: ";
   text += std::string(40, '[') + "*a" + std::string(40, ']') + "\n";
   EXPECT_EQ(error_of(text), "m.yaml:2: Values are nested more than 64 deep.");
 }
 
+// The well-known billion laughs among them.
 TEST(YamlTree, LargeFilesAreRefused) {
   const std::string text(kMaxYamlBytes + 1, ' ');
   EXPECT_EQ(error_of(text), "m.yaml: The file has 16777217 bytes; the limit is 16777216.");

@@ -65,6 +65,7 @@ Result<WireField> first_field(std::string_view bytes) {
   return WireReader(std::as_bytes(std::span(bytes))).next();
 }
 
+// The four that are still in use.
 TEST(WireReader, ReadsEveryType) {
   EXPECT_EQ(first_field(Message().number(5, 300).view())->number, 300U);
   EXPECT_EQ(first_field(Message().number(1, UINT64_MAX).view())->integer(), -1);
@@ -73,6 +74,7 @@ TEST(WireReader, ReadsEveryType) {
   EXPECT_EQ(first_field(std::string_view("\x11\0\0\0\0\0\0\xf0\x3f", 9))->f64(), 1.0);
 }
 
+// With the offset.
 TEST(WireReader, MalformedFieldsAreErrors) {
   for (const std::string_view bytes :
        {std::string_view("\x08"),
@@ -87,6 +89,7 @@ TEST(WireReader, MalformedFieldsAreErrors) {
   }
 }
 
+// Writers may mix them.
 TEST(WireReader, PackedRunsAndSingleNumbers) {
   std::vector<int64_t> integers;
   const std::string run = std::string(Message().varint(1).varint(300).varint(UINT64_MAX).view());
@@ -110,6 +113,7 @@ Message tensor_of(int type, std::initializer_list<int64_t> dims) {
   return tensor.number(2, static_cast<uint64_t>(type)).text(8, "t");
 }
 
+// Raw bytes, or a field of the type.
 TEST(OnnxTensor, DataComesInTwoForms) {
   const auto raw = parse_tensor(
       tensor_of(7, {2})
@@ -131,6 +135,7 @@ TEST(OnnxTensor, DataComesInTwoForms) {
             (std::vector<uint8_t>{1, 0}));
 }
 
+// For an error that helps.
 TEST(OnnxTensor, TypesThatQuernHasNotAreKnownByName) {
   const auto text = parse_tensor(tensor_of(8, {1}).text(6, "hello").bytes());
   ASSERT_TRUE(text) << text.error().message;
@@ -139,6 +144,7 @@ TEST(OnnxTensor, TypesThatQuernHasNotAreKnownByName) {
   EXPECT_EQ(data_type_name(99), "type 99");
 }
 
+// Extents from files are multiplied with care.
 TEST(OnnxTensor, SizesMustFit) {
   EXPECT_EQ(parse_tensor(tensor_of(1, {3}).text(9, "abcd").bytes()).error().message,
             "Tensor 't' of shape [3] and FLOAT has 12 bytes; 4 are there.");
@@ -152,6 +158,7 @@ TEST(OnnxTensor, SizesMustFit) {
 // Models
 // -------------------------------------------------------------------------------------------
 
+// With attributes of every kind.
 TEST(OnnxModel, ReadsNodesAndValues) {
   const Message attribute =
       Message().text(1, "alpha").raw(std::string_view("\x15\x00\x00\x00\x3f", 5)).number(20, 1);
@@ -167,6 +174,7 @@ TEST(OnnxModel, ReadsNodesAndValues) {
   EXPECT_EQ(*model->inputs[0].dims, (std::vector<int64_t>{2, 3}));
 }
 
+// Some cuts are valid messages, none may crash.
 TEST(OnnxModel, EveryTruncationIsSafe) {
   const Message whole = model_of(node_of("Add", {"x", "b"}), {"x", "b"});
   for (size_t size = 0; size < whole.view().size(); ++size) {
@@ -186,6 +194,7 @@ std::string import(const Message& model) {
   return graph ? print_graph(*graph) : graph.error().message;
 }
 
+// Where there is an equal one.
 TEST(OnnxImporter, OneNodeBecomesOneOperation) {
   EXPECT_EQ(import(model_of(node_of("Add", {"x", "b"}), {"x", "b", "unused"})), R"(graph {
   %x = Input() {type = "f32[2, 3]"} : f32[2, 3]
@@ -196,6 +205,7 @@ TEST(OnnxImporter, OneNodeBecomesOneOperation) {
 )");
 }
 
+// And its operator.
 TEST(OnnxImporter, ErrorsNameTheNode) {
   EXPECT_EQ(import(model_of(node_of("NonMaxSuppression", {"x"}), {"x"})),
             "Node '' (NonMaxSuppression): The shape of the result depends on values.");
@@ -205,6 +215,7 @@ TEST(OnnxImporter, ErrorsNameTheNode) {
             "Node '' (Add): Input 'none' has no value.");
 }
 
+// A table that lost a row would be noticed.
 TEST(OnnxImporter, KnowsMoreThanAHundredOperators) {
   const auto names = known_operators();
   EXPECT_GE(names.size(), 130U);

@@ -96,6 +96,7 @@ void check_case(const Json& entry) {
   }
 }
 
+// More than a hundred cases of every stage.
 TEST(SamplerStages, KnownAnswers) {
   std::ifstream file(std::string(QUERN_TEST_DATA_DIR) + "/samplers/known_answers.json");
   ASSERT_TRUE(file);
@@ -104,6 +105,7 @@ TEST(SamplerStages, KnownAnswers) {
   for (const Json& entry : cases) check_case(entry);
 }
 
+// Whatever the logits: infinite, equal, or single.
 TEST(SamplerStages, OneCandidateSurvivesEveryStage) {
   SamplerOptions options{.temperature = 0.5, .top_k = 1, .top_p = 0.01, .min_p = 1};
   options.typical_p = 0.01;
@@ -130,12 +132,14 @@ TEST(SamplerStages, OneCandidateSurvivesEveryStage) {
   }
 }
 
+// So that sorting is the same everywhere.
 TEST(Candidates, EqualLogitsSortByToken) {
   Candidates candidates = filled({1.0F, 2.0F, 2.0F, 1.0F, 2.0F});
   candidates.keep_best(4);
   EXPECT_EQ(tokens_of(candidates), (std::vector<int32_t>{1, 2, 4, 0}));
 }
 
+// Biases of one token add up; unknown tokens do nothing.
 TEST(LogitBias, AddsAndForbids) {
   Candidates candidates = filled({1.0F, 2.0F, 3.0F});
   const std::vector<LogitBias> biases = {{0, 1.5F}, {0, 1.0F}, {2, -kInfinity}, {7, 1.0F}};
@@ -144,6 +148,7 @@ TEST(LogitBias, AddsAndForbids) {
   EXPECT_EQ(candidates.list()[0].logit, 3.5F);
 }
 
+// Counts begin anew for each token.
 TEST(Penalties, TokensOutsideTheWindowAreFree) {
   PenaltiesStage stage({2.0, 0.0, 0.0, 2});
   for (int round = 0; round < 2; ++round) {  // counts do not stay
@@ -156,6 +161,7 @@ TEST(Penalties, TokensOutsideTheWindowAreFree) {
   }
 }
 
+// The penalty grows exponentially.
 TEST(Dry, LongRepetitionsStayFinite) {
   DryStage stage({100.0, 3.0, 2, -1}, {});
   Candidates candidates = filled({0.0F, 0.0F});
@@ -165,6 +171,7 @@ TEST(Dry, LongRepetitionsStayFinite) {
   EXPECT_EQ(candidates.list()[1].logit, 0.0F);
 }
 
+// Over many tokens.
 TEST(Xtc, ActsAsOftenAsItsProbability) {
   XtcStage stage({0.25, 0.1});
   int num_acts = 0;
@@ -176,6 +183,7 @@ TEST(Xtc, ActsAsOftenAsItsProbability) {
   EXPECT_NEAR(num_acts / 4000.0, 0.25, 0.03);
 }
 
+// By the formula of the paper.
 TEST(Mirostat, SurpriseMovesTheCut) {
   MirostatStage stage({2, 1.0, 0.5});  // mu = 2: keeps p >= 1/4
   Candidates candidates = filled({0.0F, 0.0F, 0.0F, 0.0F});
