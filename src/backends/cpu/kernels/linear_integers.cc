@@ -4,6 +4,7 @@
 #include "backends/cpu/kernels/block_packing.h"
 #include "backends/cpu/kernels/linear_parts.h"
 #include "backends/cpu/kernels/product_split.h"
+#include "backends/cpu/kernels/wide_activations.h"
 #include "base/checked_math.h"
 
 namespace quern::cpu {
@@ -82,13 +83,50 @@ void for_tiles(int64_t num_tokens, ThreadPool& pool, F&& f) {
   });
 }
 
+bool is_wide(const PackedWeight& weight, const LinearKernels& kernels) {
+  return uses_wide_activations(scheme(weight.scheme_id()), kernels.num_lanes, planes_of(weight));
+}
+
+// Bytes of the corrections; a multiple of 64, behind which wide activations begin.
+int64_t correction_bytes(const PackedWeight& weight, const LinearKernels& kernels,
+                         int64_t num_tokens) {
+  if (level_offset(weight, kernels) == 0) return 0;
+  const int run = run_of(scheme(weight.scheme_id()));
+  return round_up(num_tokens * (weight.columns() / run) * planes_of(weight) *
+                      static_cast<int64_t>(sizeof(int32_t)),
+                  64);
+}
+
+// Wide activations of 32 elements of one token from its two planes: see wide_activations.h.
+void widen_block(const int8_t* planes, int16_t* out) {
+  for (int quad = 0; quad < 8; ++quad) {
+    for (int i = 0; i < 4; ++i) {
+      const int element = quad * 4 + i;
+      const int value = 256 * planes[element] + planes[32 + element];
+      out[quad * 4 + (i % 2) * 2 + i / 2] = static_cast<int16_t>(value);
+    }
+  }
+}
+
+// All tokens of one tile after another: the blocks of 64 bytes are where the planes are.
+void widen_activations(const int8_t* planes, int64_t num_tokens, int64_t columns, int16_t* out,
+                       ThreadPool& pool) {
+  constexpr int64_t kBlocksPerChunk = 4096;
+  const int64_t blocks = num_tokens * (columns / 32);
+  pool.run(ceil_divide(blocks, kBlocksPerChunk), [&](int64_t chunk, int) {
+    const int64_t end = std::min(blocks, (chunk + 1) * kBlocksPerChunk);
+    for (int64_t b = chunk * kBlocksPerChunk; b < end; ++b) {
+      widen_block(planes + 64 * b, out + 32 * b);
+    }
+  });
+}
+
 }  // namespace
 
 int64_t integer_scratch_bytes(const PackedWeight& weight, const LinearKernels& kernels,
                               int64_t num_tokens) {
-  if (level_offset(weight, kernels) == 0) return 0;
-  const int run = run_of(scheme(weight.scheme_id()));
-  return num_tokens * (weight.columns() / run) * planes_of(weight) * int64_t{sizeof(int32_t)};
+  const int64_t wide = is_wide(weight, kernels) ? 2 * num_tokens * weight.columns() : 0;
+  return correction_bytes(weight, kernels, num_tokens) + wide;
 }
 
 void linear_integers(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool) {
@@ -115,6 +153,12 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
     const CorrectionMaker maker{layout, x, run_of(s), offset,
                                 reinterpret_cast<int32_t*>(call.scratch)};
     for_tiles(call.num_tokens, pool, [&](int64_t tile, int64_t width) { maker.make(tile, width); });
+  }
+  if (is_wide(weight, kernels)) {
+    auto* wide = reinterpret_cast<int16_t*>(call.scratch +
+                                            correction_bytes(weight, kernels, call.num_tokens));
+    widen_activations(product.q, call.num_tokens, weight.columns(), wide, pool);
+    product.q = reinterpret_cast<const int8_t*>(wide);
   }
   const ProductSplit split({.num_panels = weight.num_panels(),
                             .num_tokens = call.num_tokens,

@@ -1,8 +1,8 @@
 // Products with weights that have one scale for each term of 16 or 32; compiled once per level.
 #include QUERN_ISA_HEADER
 
-#include "backends/cpu/kernels/block_product-inl.h"
 #include "backends/cpu/kernels/dequantize_panel-inl.h"
+#include "backends/cpu/kernels/wide_product-inl.h"
 
 namespace quern::cpu {
 namespace {
@@ -20,7 +20,11 @@ void add_term_products<kThisIsa>(LinearKernels& kernels) {
   unroll<kLast - kFirst + 1>([&](auto i) {
     constexpr auto kId = static_cast<SchemeId>(kFirst + int(decltype(i){}));
     kernels.block_products[0][kFirst + i] = block_product<kId, 1>;
-    kernels.block_products[1][kFirst + i] = block_product<kId, 2>;
+    if constexpr (uses_wide_activations(scheme(kId), kLanes, 2)) {
+      kernels.block_products[1][kFirst + i] = wide_block_product<kId>;
+    } else {
+      kernels.block_products[1][kFirst + i] = block_product<kId, 2>;
+    }
     kernels.dequantize_panel[kFirst + i] = dequantize_panel<kId>;
   });
 }
