@@ -68,7 +68,8 @@ void set_up_conform(OptionSet& command, Action& action) {
       .range(1, 4096)
       .show_default();
   command.add_option("--isa", flags->options.isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
+                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
+                     "avx512-bf16");
   command.add_option("--seed", flags->options.seed, "Seed of the inputs").show_default();
   command
       .add_option("--json", flags->json,

@@ -18,7 +18,8 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
       .range(0, 4096)
       .show_default();
   command.add_option("--isa", isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
+                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
+                     "avx512-bf16");
   command
       .add_option("--numerics", numerics, "strict: the same bits everywhere; deterministic; fast")
       .one_of({"strict", "deterministic", "fast"})

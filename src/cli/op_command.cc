@@ -184,7 +184,8 @@ void set_up_op(OptionSet& command, Action& action) {
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
       .range(0, 4096);
   command.add_option("--isa", flags->isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
+                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
+                     "avx512-bf16");
   command.footer(
       "Example: quern op math.softmax --input x=logits.npy --output y=probabilities.npy\n"
       "         quern op activation.leaky_relu --attr alpha=0.1 --input x=x.npy --dtype f32");

@@ -101,7 +101,8 @@ void set_up_ulp(OptionSet& command, Action& action) {
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
       .range(0, 4096);
   command.add_option("--isa", flags->isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni");
+                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
+                     "avx512-bf16");
   command.footer("The exit code is 1 when an error is above 2 ulp.");
   action = [flags] { return ulp(*flags); };
 }

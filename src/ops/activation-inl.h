@@ -34,6 +34,13 @@ QUERN_SIMD_FN V keep_nan(V x, V y) {
   return select(x == x, y, x);
 }
 
+// -1, +0 or 1.
+template <class V>
+QUERN_SIMD_FN V sign(V x) {
+  const V one = splat<V>(1);
+  return select(x > V{}, one, select(x < V{}, -one, keep_nan(x, V{})));
+}
+
 // max(x, 0): +0 for -0.
 template <class V>
 QUERN_SIMD_FN V relu(V x) {

@@ -16,18 +16,9 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // The windows that the attributes of each operation describe.
-Result<Window3> windows_1d(const Attributes& attributes) {
-  Window3 windows;
-  windows[2] = {attributes.integer("kernel_size"), attributes.integer("stride"),
-                attributes.integer("padding"), attributes.integer("dilation")};
-  QUERN_TRY(check_window("w", windows[2]));
-  return windows;
-}
-Result<Window3> windows_2d(const Attributes& attributes) {
-  return read_windows(attributes, "hw");
-}
-Result<Window3> windows_3d(const Attributes& attributes) {
-  return read_windows(attributes, "dhw");
+template <int rank>
+Result<Window3> windows_of_rank(const Attributes& attributes) {
+  return read_convolution_windows(attributes, rank);
 }
 
 // Channels, groups and the kernel's extents of x [N, C, ...] with a weight [A, B, ...].
@@ -187,7 +178,7 @@ struct ConvolutionKernel {
 // Transposed --------------------------------------------------------------------------------
 
 Result<Types> infer_transposed(const InferContext& context) {
-  QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_2d(context.attributes));
+  QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of_rank<4>(context.attributes));
   QUERN_TRY(check_ports(context, windows, 4));
   QUERN_ASSIGN_OR_RETURN(const ConvShape shape, check_channels(context, true));
   TensorType y = *context.inputs[0];
@@ -225,7 +216,7 @@ bool source_position(const Window3& windows, const Extent3& output, const Extent
 struct TransposedKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
-    QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_2d(context.attributes));
+    QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of_rank<4>(context.attributes));
     const Planes in(context.inputs[0].shape), out(context.outputs[0].shape);
     const int64_t groups = context.attributes.integer("groups");
     const int64_t group_in = in.channels / groups, group_out = out.channels / groups;
@@ -277,7 +268,8 @@ void register_convolution_ops(OpRegistry& registry) {
       "padding is skipped but keeps its k.";
   registry.add(with_notes(
       convolution_op("convolution.conv1d", "x [N, C, L], weight [O, C / groups, K]." + order,
-                     infer_convolution<windows_1d, 3>, float_kernel<ConvolutionKernel<windows_1d>>,
+                     infer_convolution<windows_of_rank<3>, 3>,
+                     float_kernel<ConvolutionKernel<windows_of_rank<3>>>,
                      {integer("kernel_size", kRequired, "Taps."),
                       integer("stride", 1, "Step between windows."),
                       integer("padding", 0, "Padding on both sides."),
@@ -292,8 +284,8 @@ void register_convolution_ops(OpRegistry& registry) {
   registry.add(with_notes(
       convolution_op("convolution.conv2d",
                      "x [N, C, H, W], weight [O, C / groups, KH, KW]." + order,
-                     infer_convolution<windows_2d, 4>, float_kernel<ConvolutionKernel<windows_2d>>,
-                     window_attributes("hw")),
+                     infer_convolution<windows_of_rank<4>, 4>,
+                     float_kernel<ConvolutionKernel<windows_of_rank<4>>>, window_attributes("hw")),
       "x [N, C, H, W], weight [O, C / groups, KH, KW], bias [O] of "
       "floats no wider than x; y [N, O, H', W'] of x's dtype, each "
       "extent as in convolution.conv1d.",
@@ -304,8 +296,8 @@ void register_convolution_ops(OpRegistry& registry) {
   registry.add(with_notes(
       convolution_op("convolution.conv3d",
                      "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW]." + order,
-                     infer_convolution<windows_3d, 5>, float_kernel<ConvolutionKernel<windows_3d>>,
-                     window_attributes("dhw")),
+                     infer_convolution<windows_of_rank<5>, 5>,
+                     float_kernel<ConvolutionKernel<windows_of_rank<5>>>, window_attributes("dhw")),
       "x [N, C, D, H, W], weight [O, C / groups, KD, KH, KW], bias "
       "[O] of floats no wider than x; y [N, O, D', H', W'] of x's "
       "dtype.",

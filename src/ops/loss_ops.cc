@@ -1,11 +1,9 @@
 // Losses over all elements, and the gradient of the mean squared error.
-#include <cmath>
 #include <vector>
 
 #include "ops/elementwise.h"
 #include "ops/lanes.h"
-#include "ops/math/strict_math.h"
-#include "ops/max_min.h"
+#include "ops/loss_terms-inl.h"
 #include "ops/register_ops.h"
 
 namespace quern {
@@ -30,14 +28,13 @@ Result<Types> infer_huber(const InferContext& context) {
 struct SquaredError {
   template <class T>
   T operator()(T pred, T target) const {
-    const T d = pred - target;
-    return d * d;
+    return simd::squared_error(pred, target);
   }
 };
 struct AbsoluteError {
   template <class T>
   T operator()(T pred, T target) const {
-    return std::abs(pred - target);
+    return simd::absolute_error(pred, target);
   }
 };
 struct Huber {
@@ -45,24 +42,19 @@ struct Huber {
   explicit Huber(const Attributes& attributes) : delta(attributes.number("delta")) {}
   template <class T>
   T operator()(T pred, T target) const {
-    const T limit = static_cast<T>(delta), half = static_cast<T>(delta / 2);
-    const T size = std::abs(pred - target);
-    return size > limit ? limit * (size - half) : (T(0.5) * size) * size;
+    return simd::huber_term(pred, target, static_cast<T>(delta), static_cast<T>(delta / 2));
   }
 };
 struct BinaryCrossEntropy {
   template <class T>
   T operator()(T pred, T target) const {
-    const T low = static_cast<T>(1e-7), high = static_cast<T>(1 - 1e-7);
-    const T p = strict_min(strict_max(pred, low), high);
-    return -(target * strict_log(p) + (T(1) - target) * strict_log(T(1) - p));
+    return simd::binary_cross_entropy_term(pred, target);
   }
 };
 struct KlDivergence {
   template <class T>
   T operator()(T target, T pred) const {
-    const T floor = static_cast<T>(1e-12);
-    return target * strict_log(strict_max(target, floor) / strict_max(pred, floor));
+    return simd::kl_divergence_term(target, pred);
   }
 };
 

@@ -3,9 +3,8 @@
 #include <vector>
 
 #include "ops/lanes.h"
-#include "ops/math/strict_math.h"
-#include "ops/max_min.h"
 #include "ops/optimizer.h"
+#include "ops/optimizer_rules.h"
 #include "ops/register_ops.h"
 
 namespace quern {
@@ -14,199 +13,22 @@ namespace {
 using op_parts::flag;
 using op_parts::number;
 
-// Attributes rounded to the compute type; arithmetic between them is in f64 before that.
-template <class T>
-struct Numbers {
-  const Attributes& attributes;
-  T operator()(const char* name) const { return static_cast<T>(attributes.number(name)); }
-  double exact(const char* name) const { return attributes.number(name); }
-  // 1 - attribute.
-  T rest(const char* name) const { return static_cast<T>(1 - exact(name)); }
-  // 1 - attribute^step.
-  T correction(const char* name, int64_t step) const {
-    return static_cast<T>(1 - strict_pow(exact(name), static_cast<double>(step)));
-  }
-};
-
-// A rule is built once for a call and updates one parameter with its states (null: none).
+// Updates each parameter with its states.
 template <template <class> class Rule>
 struct EachParameter {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     OptimizerTensors<T> tensors(context);
-    const Rule<T> rule(context.attributes, tensors.step);
+    const auto rule = make_optimizer_rule<Rule<T>>(context.attributes, tensors.step);
+    constexpr auto kStates = static_cast<size_t>(Rule<T>::kStates);
     for (size_t i = 0; i < tensors.params.size(); ++i) {
-      T* states[3] = {};
-      for (size_t s = 0; s < tensors.states.size(); ++s) states[s] = &tensors.states[s][i];
+      T states[kStates];
+      for (size_t s = 0; s < kStates; ++s) states[s] = tensors.states[s][i];
       rule.update(tensors.params[i], tensors.grads[i], states);
+      for (size_t s = 0; s < kStates; ++s) tensors.states[s][i] = states[s];
     }
     tensors.store(context);
     return {};
-  }
-};
-
-template <class T>
-struct Sgd {
-  T lr, momentum, wd;
-  bool is_nesterov;
-  Sgd(const Attributes& a, int64_t)
-      : lr(Numbers<T>{a}("lr")),
-        momentum(Numbers<T>{a}("momentum")),
-        wd(Numbers<T>{a}("wd")),
-        is_nesterov(a.flag("nesterov")) {}
-  void update(T& p, T g, T* const* s) const {
-    g = g + wd * p;
-    T& velocity = *s[0];
-    velocity = momentum * velocity + g;
-    p = p - lr * (is_nesterov ? g + momentum * velocity : velocity);
-  }
-};
-
-// The moments of Adam and its kin.
-template <class T>
-struct Moments {
-  T b1, r1, b2, r2;
-  explicit Moments(const Numbers<T>& n)
-      : b1(n("beta1")), r1(n.rest("beta1")), b2(n("beta2")), r2(n.rest("beta2")) {}
-  void update(T& m, T& v, T g) const {
-    m = b1 * m + r1 * g;
-    v = b2 * v + r2 * (g * g);
-  }
-};
-
-// mhat / (sqrt(vhat) + eps), bias-corrected.
-template <class T>
-struct AdamStep {
-  Moments<T> moments;
-  T c1, c2, eps;
-  AdamStep(const Numbers<T>& n, int64_t step)
-      : moments(n),
-        c1(n.correction("beta1", step)),
-        c2(n.correction("beta2", step)),
-        eps(n("eps")) {}
-  T operator()(T g, T* const* s) const {
-    moments.update(*s[0], *s[1], g);
-    return (*s[0] / c1) / (std::sqrt(*s[1] / c2) + eps);
-  }
-};
-
-template <class T>
-struct Adam {
-  AdamStep<T> direction;
-  T lr, wd;
-  Adam(const Attributes& a, int64_t step)
-      : direction(Numbers<T>{a}, step), lr(Numbers<T>{a}("lr")), wd(Numbers<T>{a}("wd")) {}
-  void update(T& p, T g, T* const* s) const { p = p - lr * direction(g + wd * p, s); }
-};
-
-template <class T>
-struct AdamW {
-  AdamStep<T> direction;
-  T lr, keep;
-  AdamW(const Attributes& a, int64_t step)
-      : direction(Numbers<T>{a}, step),
-        lr(Numbers<T>{a}("lr")),
-        keep(static_cast<T>(1 - a.number("lr") * a.number("wd"))) {}
-  void update(T& p, T g, T* const* s) const { p = p * keep - lr * direction(g, s); }
-};
-
-template <class T>
-struct Adamax {
-  T lr, wd, b1, r1, b2, eps;
-  Adamax(const Attributes& a, int64_t step)
-      : wd(Numbers<T>{a}("wd")),
-        b1(Numbers<T>{a}("beta1")),
-        r1(Numbers<T>{a}.rest("beta1")),
-        b2(Numbers<T>{a}("beta2")),
-        eps(Numbers<T>{a}("eps")) {
-    const double correction = 1 - strict_pow(a.number("beta1"), static_cast<double>(step));
-    lr = static_cast<T>(a.number("lr") / correction);
-  }
-  void update(T& p, T g, T* const* s) const {
-    g = g + wd * p;
-    T &m = *s[0], &u = *s[1];
-    m = b1 * m + r1 * g;
-    u = strict_max(b2 * u, std::abs(g) + eps);
-    p = p - lr * (m / u);
-  }
-};
-
-template <class T>
-struct Lion {
-  T lr, wd, b1, r1, b2, r2;
-  Lion(const Attributes& a, int64_t)
-      : lr(Numbers<T>{a}("lr")),
-        wd(Numbers<T>{a}("wd")),
-        b1(Numbers<T>{a}("beta1")),
-        r1(Numbers<T>{a}.rest("beta1")),
-        b2(Numbers<T>{a}("beta2")),
-        r2(Numbers<T>{a}.rest("beta2")) {}
-  void update(T& p, T g, T* const* s) const {
-    T& m = *s[0];
-    const T mixed = b1 * m + r1 * g;
-    const T sign = mixed != mixed ? mixed : static_cast<T>((mixed > 0) - (mixed < 0));
-    p = p - lr * (sign + wd * p);
-    m = b2 * m + r2 * g;
-  }
-};
-
-template <class T>
-struct RmsProp {
-  T lr, alpha, rest, eps, momentum, wd;
-  bool is_centered;
-  RmsProp(const Attributes& a, int64_t)
-      : lr(Numbers<T>{a}("lr")),
-        alpha(Numbers<T>{a}("alpha")),
-        rest(Numbers<T>{a}.rest("alpha")),
-        eps(Numbers<T>{a}("eps")),
-        momentum(Numbers<T>{a}("momentum")),
-        wd(Numbers<T>{a}("wd")),
-        is_centered(a.flag("centered")) {}
-  void update(T& p, T g, T* const* s) const {
-    g = g + wd * p;
-    T &square = *s[0], &mean = *s[1], &velocity = *s[2];
-    square = alpha * square + rest * (g * g);
-    T variance = square;
-    if (is_centered) {
-      mean = alpha * mean + rest * g;
-      variance = square - mean * mean;
-    }
-    velocity = momentum * velocity + g / (std::sqrt(variance) + eps);
-    p = p - lr * velocity;
-  }
-};
-
-template <class T>
-struct Adagrad {
-  T lr, eps, wd;
-  Adagrad(const Attributes& a, int64_t step) : eps(Numbers<T>{a}("eps")), wd(Numbers<T>{a}("wd")) {
-    lr =
-        static_cast<T>(a.number("lr") / (1 + static_cast<double>(step - 1) * a.number("lr_decay")));
-  }
-  void update(T& p, T g, T* const* s) const {
-    g = g + wd * p;
-    T& sum = *s[0];
-    sum = sum + g * g;
-    p = p - lr * (g / (std::sqrt(sum) + eps));
-  }
-};
-
-template <class T>
-struct Adadelta {
-  T lr, rho, rest, eps, wd;
-  Adadelta(const Attributes& a, int64_t)
-      : lr(Numbers<T>{a}("lr")),
-        rho(Numbers<T>{a}("rho")),
-        rest(Numbers<T>{a}.rest("rho")),
-        eps(Numbers<T>{a}("eps")),
-        wd(Numbers<T>{a}("wd")) {}
-  void update(T& p, T g, T* const* s) const {
-    g = g + wd * p;
-    T &square = *s[0], &moved = *s[1];
-    square = rho * square + rest * (g * g);
-    const T delta = (std::sqrt(moved + eps) / std::sqrt(square + eps)) * g;
-    moved = rho * moved + rest * (delta * delta);
-    p = p - lr * delta;
   }
 };
 
@@ -222,7 +44,9 @@ T norm_of(const std::vector<T>& x) {
 struct LarsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
-    const Numbers<T> n{context.attributes};
+    const auto n = [&](const char* name) {
+      return static_cast<T>(context.attributes.number(name));
+    };
     const T lr = n("lr"), eta = n("eta"), momentum = n("momentum"), wd = n("wd"), eps = n("eps");
     OptimizerTensors<T> t(context);
     const T p_norm = norm_of(t.params), g_norm = norm_of(t.grads);
@@ -242,14 +66,16 @@ struct LarsKernel {
 struct LambKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
-    const Numbers<T> n{context.attributes};
-    const T lr = n("lr"), wd = n("wd");
+    const T lr = static_cast<T>(context.attributes.number("lr"));
+    const T wd = static_cast<T>(context.attributes.number("wd"));
     OptimizerTensors<T> t(context);
-    const AdamStep<T> direction(n, t.step);
+    const auto moments = make_adam_moments<T>(context.attributes, t.step);
     std::vector<T> update(t.params.size());
     for (size_t i = 0; i < update.size(); ++i) {
-      T* const states[] = {&t.states[0][i], &t.states[1][i]};
-      update[i] = direction(t.grads[i], states) + wd * t.params[i];
+      T states[] = {t.states[0][i], t.states[1][i]};
+      update[i] = moments.direction(t.grads[i], states) + wd * t.params[i];
+      t.states[0][i] = states[0];
+      t.states[1][i] = states[1];
     }
     const T p_norm = norm_of(t.params), u_norm = norm_of(update);
     const T trust = p_norm > 0 && u_norm > 0 ? p_norm / u_norm : T(1);
@@ -271,15 +97,15 @@ void register_adam_family(OpRegistry& registry) {
                             "g += wd p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr "
                             "(m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps).",
                             {"m", "v"}, adam_attributes(1e-4, 0),
-                            float_kernel<EachParameter<Adam>>));
+                            float_kernel<EachParameter<simd::AdamRule>>));
   registry.add(optimizer_op("adamw", "p *= 1 - lr wd, then train.optimizer.adam without decay.",
                             {"m", "v"}, adam_attributes(1e-4, 1e-2),
-                            float_kernel<EachParameter<AdamW>>));
+                            float_kernel<EachParameter<simd::AdamWRule>>));
   registry.add(optimizer_op("adamax",
                             "g += wd p; m as in adam; u = max(b2 u, |g| + eps); p -= (lr / (1 - "
                             "b1^t)) (m / u).",
                             {"m", "u"}, adam_attributes(2e-3, 0),
-                            float_kernel<EachParameter<Adamax>>));
+                            float_kernel<EachParameter<simd::AdamaxRule>>));
   registry.add(optimizer_op("lamb",
                             "u = the direction of adam + wd p; p -= lr (|p| / |u|) u; the ratio is "
                             "1 where a norm is 0. Norms are roots of lanes(32) sums.",
@@ -288,7 +114,7 @@ void register_adam_family(OpRegistry& registry) {
       "lion", "p -= lr (sign(b1 m + (1 - b1) g) + wd p); m = b2 m + (1 - b2) g.", {"m"},
       {learning_rate(1e-4), number("beta1", 0.9, "Mix of the step."),
        number("beta2", 0.99, "Decay of m."), weight_decay(0)},
-      float_kernel<EachParameter<Lion>>));
+      float_kernel<EachParameter<simd::LionRule>>));
 }
 
 }  // namespace
@@ -301,7 +127,7 @@ void register_optimizer_ops(OpRegistry& registry) {
                             {"velocity"},
                             {learning_rate(1e-2), number("momentum", 0.9, "Decay of v."),
                              weight_decay(0), flag("nesterov", false, "Look ahead.")},
-                            float_kernel<EachParameter<Sgd>>));
+                            float_kernel<EachParameter<simd::SgdRule>>));
   registry.add(optimizer_op(
       "rmsprop",
       "g += wd p; s = alpha s + (1 - alpha) g^2 (centered: minus the square "
@@ -310,21 +136,21 @@ void register_optimizer_ops(OpRegistry& registry) {
       {learning_rate(1e-3), number("alpha", 0.99, "Decay of s."),
        number("eps", 1e-8, "Added to the root."), number("momentum", 0.0, "Decay of v."),
        weight_decay(0), flag("centered", false, "Use the variance.")},
-      float_kernel<EachParameter<RmsProp>>));
+      float_kernel<EachParameter<simd::RmsPropRule>>));
   registry.add(optimizer_op("adagrad",
                             "g += wd p; s += g^2; p -= lr / (1 + (t - 1) lr_decay) (g / (sqrt(s) + "
                             "eps)).",
                             {"sum"},
                             {learning_rate(1e-2), number("eps", 1e-10, "Added to the root."),
                              weight_decay(0), number("lr_decay", 0.0, "Fall of the rate.")},
-                            float_kernel<EachParameter<Adagrad>>));
+                            float_kernel<EachParameter<simd::AdagradRule>>));
   registry.add(optimizer_op("adadelta",
                             "g += wd p; s = rho s + (1 - rho) g^2; d = sqrt(a + eps) / sqrt(s + "
                             "eps) g; a = rho a + (1 - rho) d^2; p -= lr d.",
                             {"square", "moved"},
                             {learning_rate(1.0), number("rho", 0.9, "Decay of s and a."),
                              number("eps", 1e-6, "Inside the roots."), weight_decay(0)},
-                            float_kernel<EachParameter<Adadelta>>));
+                            float_kernel<EachParameter<simd::AdadeltaRule>>));
   registry.add(
       optimizer_op("lars",
                    "v = momentum v + lr trust (g + wd p); p -= v; trust = eta |p| / (|g| + "

@@ -53,6 +53,15 @@ Result<Window3> read_windows(const Attributes& attributes, std::string_view axes
   return windows;
 }
 
+Result<Window3> read_convolution_windows(const Attributes& attributes, int rank) {
+  if (rank > 3) return read_windows(attributes, rank == 4 ? "hw" : "dhw");
+  Window3 windows;
+  windows[2] = {attributes.integer("kernel_size"), attributes.integer("stride"),
+                attributes.integer("padding"), attributes.integer("dilation")};
+  QUERN_TRY(check_window("w", windows[2]));
+  return windows;
+}
+
 std::vector<AttributeDef> window_attributes(std::string_view axes) {
   using op_parts::integer;
   std::vector<AttributeDef> attributes;

@@ -33,6 +33,8 @@ using Extent3 = std::array<int64_t, 3>;
 // The attributes kernel_, stride_, pad_ and dil_ with the suffixes d, h, w of `axes` ("hw", "dhw").
 // Errors: a value out of range (kernel, stride, dilation from 1, padding from 0, below 2^31).
 Result<Window3> read_windows(const Attributes& attributes, std::string_view axes);
+// The windows of convolution.conv1d, conv2d and conv3d by the rank of x: 3, 4 or 5.
+Result<Window3> read_convolution_windows(const Attributes& attributes, int rank);
 std::vector<AttributeDef> window_attributes(std::string_view axes);
 
 // The spatial extents of [N, C, ...], which must be constants.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "base/fail.h"
@@ -123,7 +124,10 @@ Tensor random_tensor(DType dtype, const Shape& shape, std::mt19937& random, int 
   if (!tensor) return Tensor();
   const auto bytes = tensor->buffer().mutable_host_view();
   const auto n = static_cast<size_t>(shape.num_elements());
-  if (dtype == DType::kF64) {
+  if (dtype == DType::kComplex64) {
+    const auto parts = random_floats<float>(2 * n, random, special_every);
+    std::memcpy(bytes->data(), parts.data(), bytes->size());
+  } else if (dtype == DType::kF64) {
     const auto values = random_floats<double>(n, random, special_every);
     narrow_row(dtype, values.data(), bytes->data(), static_cast<int64_t>(n));
   } else if (can_encode(dtype)) {

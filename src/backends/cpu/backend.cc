@@ -65,7 +65,7 @@ class CpuBackend final : public Backend {
                                             const CompileOptions& options) const override {
     for (const Node& node : graph.nodes()) QUERN_TRY(legal(graph, node));
     QUERN_ASSIGN_OR_RETURN(cpu::Plan plan, cpu::make_plan(graph, options));
-    return std::make_unique<cpu::PlanArtifact>(graph, std::move(plan));
+    return std::make_unique<cpu::PlanArtifact>(graph, std::move(plan), options.numerics);
   }
 
   Result<void> validate(const Artifact& artifact) const override {

@@ -41,7 +41,7 @@ TEST(CpuDevice, EveryInstructionSetOfTheMachineOpens) {
 }
 
 TEST(CpuDevice, WhatTheMachineDoesNotHaveIsRefused) {
-  for (const std::string_view isa : {"sse2", "avx2", "avx512", "avx512-vnni"}) {
+  for (const std::string_view isa : {"sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16"}) {
     const bool has_it = std::ranges::count(available_isas(), isa) > 0;
     const auto device = make_device({.num_threads = 1, .isa = std::string(isa)});
     EXPECT_EQ(device.has_value(), has_it) << isa;

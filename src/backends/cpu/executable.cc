@@ -61,6 +61,7 @@ class CpuExecutable final : public Executable {
       : graph_(artifact.graph()),
         plan_(artifact.plan()),
         inputs_(artifact.graph().inputs()),
+        numerics_(artifact.numerics()),
         machine_(std::move(machine)),
         result_buffers_(artifact.plan().memory.result_storages.size()) {
     for (const NodeId id : inputs_) input_names_.push_back(graph_.node(id).name);
@@ -95,6 +96,7 @@ class CpuExecutable final : public Executable {
   Graph graph_;
   Plan plan_;
   std::vector<NodeId> inputs_;
+  Numerics numerics_;
   std::vector<std::string> input_names_;
   std::vector<GraphOutput> outputs_;  // and readable values
   std::shared_ptr<Machine> machine_;
@@ -136,7 +138,7 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
   QUERN_ASSIGN_OR_RETURN(tables.pack_cache(),
                          open_pack_cache(graph_, plan_, *loaded_, *machine_));
   for (const PlannedStep& step : plan_.steps) {
-    auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables});
+    auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables, numerics_});
     if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));
     weight_bytes_ += (*made)->weight_bytes();
     steps_.push_back(std::move(*made));

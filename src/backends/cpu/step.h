@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backends/cpu/machine.h"
+#include "quern/device.h"
 #include "quern/graph.h"
 #include "quern/op.h"
 
@@ -64,12 +65,16 @@ struct StepRequest {
   Machine& machine;
   const LoadedValues& loaded;
   SharedTables& tables;
+  // What is promised about the bits of results. Steps without other forms run the strict one.
+  Numerics numerics = Numerics::kStrict;
 
   const Node& node() const { return graph.node(id); }
   // Of the operation that an alias stands for.
   std::string_view op_id() const {
     return node().op->alias_of.empty() ? node().op->id : node().op->alias_of;
   }
+  // Whether a product and its addition may round once.
+  bool fuses_products() const { return numerics != Numerics::kStrict; }
   const Attributes& attributes() const { return node().attributes; }
   bool has_input(size_t port) const {
     return port < node().inputs.size() && node().inputs[port] != kNoValue;

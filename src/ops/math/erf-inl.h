@@ -82,7 +82,7 @@ QUERN_SIMD_FN V strict_erf(V x) {
         horner(b, 0x1.34cb9ap-12f, -0x1.21505ap0f, -0x1.4394b8p-1f, -0x1.c24222p-4f, 0x1.af7dep-6f,
                -0x1.36046ep-8f, 0x1.35ba0cp-11f, -0x1.7c8044p-15f, 0x1.ae39b6p-20f);
     const auto e = exp_scaled(exponent);
-    const V large = splat<V>(1) - e.p * power_of_two<V>(e.n);
+    const V large = splat<V>(1) - scale_normal(e);
     return flip_sign(select(a < 0.92f, small, large), sign_of(x));
   } else {
     const V large = splat<V>(1) - erfc_positive(a);

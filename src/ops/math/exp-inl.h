@@ -18,11 +18,24 @@ QUERN_SIMD_FN Rounded<V> round_to_int(V z) {
   return {shifted - kRoundMagic<V>, as_signed<V>(n)};
 }
 
+// The same in one step where the integer is not used, but n may be -0: for users to whom both zeros
+// are one.
+template <class V>
+QUERN_SIMD_FN Rounded<V> round_to_either_zero(V z) {
+  const auto rounded = round_to_int(z);
+  if constexpr (requires(V v) { nearest_whole(v); }) {
+    return {nearest_whole(z), rounded.n};
+  } else {
+    return rounded;
+  }
+}
+
 // The value p * 2^n, p near 1: scaled in two exact steps so that only the last one can round.
 template <class V>
 struct Scaled {
   V p;
   IntOf<V> n;
+  V value;  // n as a float
 };
 // 2^floor(n / 2) and 2^ceil(n / 2). With both biases added before the halving, one addition (which
 // joins that of round_to_int) serves the two exponent fields.
@@ -42,6 +55,15 @@ QUERN_SIMD_FN V scale(V p, IntOf<V> n) {
   const auto factors = scale_factors<V>(n);
   return (p * factors.low) * factors.high;
 }
+// The same where n is known as a float too.
+template <class V>
+QUERN_SIMD_FN V scale(V p, IntOf<V> n, V value) {
+  if constexpr (kHasTimesPower<V>) {
+    return times_power(p, value);  // the same single rounding
+  } else {
+    return scale(p, n);
+  }
+}
 
 // (exp(r) - 1 - r) / r^2 for |r| <= ln(2) / 2.
 template <class V>
@@ -57,23 +79,49 @@ QUERN_SIMD_FN V exp_tail(V r) {
   }
 }
 
-// x = n ln 2 + (r + low); ln 2 in two parts, the first short enough for an exact product.
+template <class V>
+inline constexpr ElemOf<V> kLog2e = kIsF32<V> ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
+// ln 2 in two parts, the first short enough for an exact product with n.
+template <class V>
+inline constexpr ElemOf<V> kLn2High = kIsF32<V> ? 0x1.62e4p-1 : 0x1.62e42fefa38p-1;
+template <class V>
+inline constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c7673p-45;
+
+// x + n * part, the product exact.
+template <class V>
+QUERN_SIMD_FN V add_exact_product(V n, ElemOf<V> part, V x) {
+  if constexpr (requires(V v) { exact_product_add(v, v, v); }) {
+    return exact_product_add(n, splat<V>(part), x);
+  } else {
+    return x + n * part;
+  }
+}
+
+// x = n ln 2 + (r + low).
 template <class V>
 struct ExpReduced {
   V r;
   V low;
   IntOf<V> n;
+  V value;  // n as a float
 };
 template <class V>
 QUERN_SIMD_FN ExpReduced<V> exp_reduce(V x) {
-  constexpr ElemOf<V> kLog2e = kIsF32<V> ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
-  constexpr ElemOf<V> kLn2High = kIsF32<V> ? 0x1.62e4p-1 : 0x1.62e42fefa38p-1;
-  constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c7673p-45;
-  const auto k = round_to_int(x * kLog2e);
-  const V high = x - k.value * kLn2High;
-  const V low = k.value * kLn2Low;
+  const auto k = round_to_either_zero(x * kLog2e<V>);
+  const V high = add_exact_product(k.value, -kLn2High<V>, x);
+  const V low = k.value * kLn2Low<V>;
   const V r = high - low;
-  return {r, (high - r) - low, k.n};
+  return {r, (high - r) - low, k.n, k.value};
+}
+// The same with n negated, x = -n ln 2 + (r + low), for users of 2^-n: the same r and low, since
+// every step is symmetric.
+template <class V>
+QUERN_SIMD_FN ExpReduced<V> exp_reduce_negated(V x) {
+  const auto k = round_to_either_zero(x * -kLog2e<V>);
+  const V high = add_exact_product(k.value, kLn2High<V>, x);
+  const V low = k.value * kLn2Low<V>;
+  const V r = high + low;
+  return {r, (high - r) + low, k.n, k.value};
 }
 
 // exp of x in the clamped range, unscaled: p in [0.7, 1.42].
@@ -81,7 +129,17 @@ template <class V>
 QUERN_SIMD_FN Scaled<V> exp_scaled(V x) {
   const auto reduced = exp_reduce(x);
   const V r = reduced.r;
-  return {(r + (r * r) * exp_tail(r)) + 1, reduced.n};
+  return {(r + (r * r) * exp_tail(r)) + 1, reduced.n, reduced.value};
+}
+
+// p * 2^n where the result is a normal number: one exact step.
+template <class V>
+QUERN_SIMD_FN V scale_normal(const Scaled<V>& e) {
+  if constexpr (kHasTimesPower<V>) {
+    return times_power(e.p, e.value);
+  } else {
+    return e.p * power_of_two<V>(e.n);
+  }
 }
 
 // Where exp is +0 and +inf for certain.
@@ -93,7 +151,7 @@ inline constexpr ElemOf<V> kExpHighest = kIsF32<V> ? 89 : 710;
 template <class V>
 QUERN_SIMD_FN V strict_exp(V x) {
   const auto e = exp_scaled(at_least(at_most(x, kExpHighest<V>), kExpLowest<V>));
-  return scale(e.p, e.n);
+  return scale(e.p, e.n, e.value);
 }
 
 // 2^(r + low) - 1 for |r| <= 1/2, low below an ulp of r.
@@ -116,7 +174,7 @@ template <class V>
 QUERN_SIMD_FN V strict_exp2(V x) {
   const V limited = at_least(at_most(x, kIsF32<V> ? 129 : 1025), kIsF32<V> ? -151 : -1076);
   const auto k = round_to_int(limited);
-  return scale(exp2_minus_1(limited - k.value, V{}) + 1, k.n);
+  return scale(exp2_minus_1(limited - k.value, V{}) + 1, k.n, k.value);
 }
 
 // (expm1(r) - r) / r^2 for |r| <= ln(2) / 2, good to the relative error of expm1 itself.

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "ops/math/simd_hardware-inl.h"
+
 #define QUERN_SIMD_FN static inline __attribute__((always_inline))
 
 namespace quern::simd {
@@ -141,11 +143,19 @@ QUERN_SIMD_FN V flip_sign(V x, UintOf<V> sign) {
 // Clamps; NaN stays NaN.
 template <class V>
 QUERN_SIMD_FN V at_most(V x, ElemOf<V> limit) {
-  return select(x > limit, splat<V>(limit), x);
+  if constexpr (requires(V v) { lesser_or_second(v, v); }) {
+    return lesser_or_second(splat<V>(limit), x);
+  } else {
+    return select(x > limit, splat<V>(limit), x);
+  }
 }
 template <class V>
 QUERN_SIMD_FN V at_least(V x, ElemOf<V> limit) {
-  return select(x < limit, splat<V>(limit), x);
+  if constexpr (requires(V v) { greater_or_second(v, v); }) {
+    return greater_or_second(splat<V>(limit), x);
+  } else {
+    return select(x < limit, splat<V>(limit), x);
+  }
 }
 
 // 2^n for a normal result: n in [1 - bias, bias].
@@ -154,6 +164,10 @@ QUERN_SIMD_FN V power_of_two(IntOf<V> n) {
   const UintOf<V> biased = __builtin_bit_cast(UintOf<V>, n) + UintElem<V>{kBias<V>};
   return from_bits<V>(biased << kMantissaBits<V>);
 }
+
+// Whether p * 2^n is one instruction.
+template <class V>
+inline constexpr bool kHasTimesPower = requires(V v) { times_power(v, v); };
 
 // sqrt is correctly rounded by IEEE 754 in every lane.
 template <class V>

@@ -26,36 +26,42 @@ template <class V>
 QUERN_SIMD_FN V strict_tanh(V x) {
   const V a = abs(x);
   const auto e = exp_scaled(at_most(a, kIsF32<V> ? 10 : 20) * 2);
-  const V grown = e.p * power_of_two<V>(e.n);
+  const V grown = scale_normal(e);
   const V large = splat<V>(1) - splat<V>(2) / (grown + 1);
   const V z = a * a;
   const V small = a + (a * z) * tanh_tail(z);
   return flip_sign(select(a < static_cast<ElemOf<V>>(0.56), small, large), sign_of(x));
 }
 
-// 1 + exp(a) = 2^n (d.high + d.low) for 0 <= a < 110 (f64: 760), n >= 0; d.high in [0.7, 2.42].
+// 1 + exp(a) = 2^-n (d.high + d.low) for 0 <= a < 110 (f64: 760), n <= 0; d.high in [0.7, 2.42].
 template <class V>
 struct OnePlusExp {
   DoubleWord<V> d;
   IntOf<V> n;
+  V value;  // n as a float
 };
 template <class V>
 QUERN_SIMD_FN OnePlusExp<V> one_plus_exp(V a) {
-  const auto e = exp_reduce(a);
+  const auto e = exp_reduce_negated(a);
   const V w = e.r + (e.r * e.r) * exp_tail(e.r);
   const auto p = fast_two_sum(splat<V>(1), w);
-  // 2^-n, or something as good as 0 next to p.
-  const V unit = power_of_two<V>(-select(e.n > kBias<V> - 1, IntOf<V>{} + (kBias<V> - 1), e.n));
+  // 2^n, or something as good as 0 next to p.
+  V unit;
+  if constexpr (kHasTimesPower<V>) {
+    unit = times_power(splat<V>(1), e.value);
+  } else {
+    unit = power_of_two<V>(select(e.n < 1 - kBias<V>, IntOf<V>{} + (1 - kBias<V>), e.n));
+  }
   const auto sum = fast_two_sum(p.high, unit);
-  return {{sum.high, sum.low + (p.low + e.low)}, e.n};
+  return {{sum.high, sum.low + (p.low + e.low)}, e.n, e.value};
 }
 
-// With 1 + exp(|x|) = 2^n D: s = 2^-n / D; x < 0: s, else 1 - s. Denormal results are kept.
+// With 1 + exp(|x|) = 2^-n D: s = 2^n / D; x < 0: s, else 1 - s. Denormal results are kept.
 template <class V>
 QUERN_SIMD_FN V strict_sigmoid(V x) {
   const auto e = one_plus_exp(at_most(abs(x), -kExpLowest<V>));
   const V q = splat<V>(1) / e.d.high;
-  const V s = scale(q - (q * q) * e.d.low, -e.n);
+  const V s = scale(q - (q * q) * e.d.low, e.n, e.value);
   return select(x < 0, s, splat<V>(1) - s);
 }
 
@@ -67,13 +73,13 @@ QUERN_SIMD_FN V rough_reciprocal(V x) {
   return from_bits<V>(kTwiceOne - bits_of(x));
 }
 
-// With 1 + exp(|x|) = 2^n D: m = 2^-n |x| / D; x < 0: -m, else x - m. -inf gives -0, the limit.
+// With 1 + exp(|x|) = 2^-n D: m = 2^n |x| / D; x < 0: -m, else x - m. -inf gives -0, the limit.
 template <class V>
 QUERN_SIMD_FN V strict_silu(V x) {
   const V a = at_most(abs(x), kIsF32<V> ? 110 : 760);
   const auto e = one_plus_exp(a);
   const V q = a / e.d.high;
-  const V m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), -e.n);
+  const V m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), e.n, e.value);
   return select(x < 0, -m, x - m);
 }
 

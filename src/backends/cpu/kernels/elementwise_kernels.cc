@@ -4,6 +4,7 @@
 #include QUERN_ISA_HEADER
 
 #include "backends/cpu/kernels/lanes-inl.h"
+#include "backends/cpu/kernels/unroll-inl.h"
 #include "ops/activation-inl.h"
 
 namespace quern::cpu {
@@ -21,14 +22,29 @@ requires(kLanesOf<V> == 1) struct FormulaLane<V> {
 template <class T>
 using Lane = typename FormulaLane<VectorFor<T>>::Type;
 
+// Vectors that are computed side by side: a formula is one long chain, and with instructions of
+// several interleaved (-fschedule-insns) the processor has something to do while it waits. With 16
+// registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 33 to 27.
+template <class T>
+constexpr int kSideBySide = kLanes >= 16 && sizeof(T) == 4 ? 4 : 1;
+
 // The last elements go through a vector too, filled up with zeros.
 template <class T, class Formula>
 void run_unary(const T* x, T* y, int64_t n, T a, T b) {
   using V = Lane<T>;
   constexpr int kWidth = sizeof(V) / sizeof(T);
+  constexpr int kCount = kSideBySide<T>;
   const V va = simd::splat<V>(a), vb = simd::splat<V>(b);
   int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) store(y + i, Formula()(load<V>(x + i), va, vb));
+  for (; i + kCount * kWidth <= n; i += kCount * kWidth) {
+    V values[kCount];
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = load<V>(x + i + c * kWidth); });
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = Formula()(values[c], va, vb); });
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { store(y + i + c * kWidth, values[c]); });
+  }
+  if constexpr (kCount > 1) {
+    for (; i + kWidth <= n; i += kWidth) store(y + i, Formula()(load<V>(x + i), va, vb));
+  }
   if constexpr (kWidth > 1) {
     if (i < n) store_partial(y + i, Formula()(load_partial<V>(x + i, n - i), va, vb), n - i);
   }
@@ -62,6 +78,7 @@ void add_unary(ElementwiseFunctions<T>& functions) {
   add(kClamp, [](auto x, auto a, auto b) { return simd::clamp(x, a, b); });
   add(kCos, [](auto x, auto, auto) { return simd::strict_cos(x); });
   add(kElu, [](auto x, auto a, auto) { return simd::elu(x, a); });
+  add(kErf, [](auto x, auto, auto) { return simd::strict_erf(x); });
   add(kExp, [](auto x, auto, auto) { return simd::strict_exp(x); });
   add(kExpm1, [](auto x, auto, auto) { return simd::strict_expm1(x); });
   add(kGelu, [](auto x, auto, auto) { return simd::strict_gelu(x); });
@@ -80,6 +97,7 @@ void add_unary(ElementwiseFunctions<T>& functions) {
   add(kScale, [](auto x, auto a, auto) { return x * a; });
   add(kSelu, [](auto x, auto, auto) { return simd::selu(x); });
   add(kSigmoid, [](auto x, auto, auto) { return simd::strict_sigmoid(x); });
+  add(kSign, [](auto x, auto, auto) { return simd::sign(x); });
   add(kSin, [](auto x, auto, auto) { return simd::strict_sin(x); });
   add(kSnake, [](auto x, auto a, auto b) { return simd::snake(x, a, b); });
   add(kSoftplus, [](auto x, auto, auto) { return simd::softplus(x); });
@@ -113,6 +131,27 @@ void add_binary(ElementwiseFunctions<T>& functions) {
   add(kSwiglu, [](auto x, auto y, auto) { return simd::swiglu(x, y); });
 }
 
+// Lines of the target that are whole go past the caches, the ends in the ordinary way.
+void stream(const void* from, void* to, int64_t bytes, const NextReads& next) {
+  const auto* source = static_cast<const char*>(from);
+  auto* target = static_cast<char*>(to);
+  int64_t i = 0;
+  const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(target) % 64);
+  const int64_t head = misplaced == 0 ? 0 : (64 - misplaced < bytes ? 64 - misplaced : bytes);
+  for (; i < head; ++i) target[i] = source[i];
+  for (; i + 64 <= bytes; i += 64) {
+    for (int r = 0; r < next.count; ++r) {
+      __builtin_prefetch(static_cast<const char*>(next.places[r]) + i);
+    }
+    stream_line(source + i, target + i);
+  }
+  for (; i < bytes; ++i) target[i] = source[i];
+}
+// A fence: it waits for the stores, so once for many pieces.
+void end_stream() {
+  end_of_stream();
+}
+
 template <class T>
 ElementwiseFunctions<T> functions() {
   ElementwiseFunctions<T> made;
@@ -125,7 +164,10 @@ ElementwiseFunctions<T> functions() {
 
 template <>
 ElementwiseKernels elementwise_kernels<kThisIsa>() {
-  return {.f32 = functions<float>(), .f64 = functions<double>()};
+  return {.f32 = functions<float>(),
+          .f64 = functions<double>(),
+          .stream = kHasStreaming ? stream : nullptr,
+          .end_stream = end_stream};
 }
 
 }  // namespace quern::cpu

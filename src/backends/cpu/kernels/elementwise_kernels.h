@@ -14,6 +14,7 @@ enum class UnaryFunction : uint8_t {
   kClamp,  // to [a, b]
   kCos,
   kElu,  // a: alpha
+  kErf,
   kExp,
   kExpm1,
   kGelu,
@@ -32,6 +33,7 @@ enum class UnaryFunction : uint8_t {
   kScale,  // x * a
   kSelu,
   kSigmoid,
+  kSign,
   kSin,
   kSnake,  // a: alpha, b: beta
   kSoftplus,
@@ -75,9 +77,28 @@ struct ElementwiseFunctions {
   Binary operator[](BinaryFunction f) const { return binary[static_cast<int>(f)]; }
 };
 
+// What a piece is streamed with: places that the next piece reads. They may lie past the end of
+// their tensors: a fetch ahead never faults.
+struct NextReads {
+  static constexpr int kMost = 8;
+  const void* places[kMost] = {};
+  int count = 0;
+
+  void add(const void* place) {
+    if (count < kMost) places[count++] = place;
+  }
+};
+
 struct ElementwiseKernels {
   ElementwiseFunctions<float> f32;
   ElementwiseFunctions<double> f64;
+  // Copies a small piece to memory past the caches; other threads see it after end_stream() of this
+  // thread and a release of its own. Meanwhile as
+  // many bytes of each place in `next` are fetched: a burst of such stores alone leaves the memory
+  // idle in the other direction (Zen 4, a + b of 4 M floats on 2 threads: 1,119 us without, 763 us
+  // with). Null where the level has no such stores.
+  void (*stream)(const void* from, void* to, int64_t bytes, const NextReads& next) = nullptr;
+  void (*end_stream)() = nullptr;
 };
 
 // Defined once per level, in elementwise_kernels.cc.

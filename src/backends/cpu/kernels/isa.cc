@@ -9,8 +9,9 @@ struct Level {
   std::string_view name;
 };
 constexpr Level kLevels[] = {
-    {Isa::kScalar, "scalar"}, {Isa::kSse2, "sse2"}, {Isa::kAvx2, "avx2"},
-    {Isa::kAvx512, "avx512"}, {Isa::kNeon, "neon"}, {Isa::kAvx512Vnni, "avx512-vnni"},
+    {Isa::kScalar, "scalar"},          {Isa::kSse2, "sse2"}, {Isa::kAvx2, "avx2"},
+    {Isa::kAvx512, "avx512"},          {Isa::kNeon, "neon"}, {Isa::kAvx512Vnni, "avx512-vnni"},
+    {Isa::kAvx512Bf16, "avx512-bf16"},
 };
 
 }  // namespace
@@ -41,6 +42,8 @@ bool is_supported(Isa isa, const CpuFeatures& features) {
       return features.avx512;
     case Isa::kAvx512Vnni:
       return features.avx512_vnni;
+    case Isa::kAvx512Bf16:
+      return features.avx512_vnni && features.avx512_bf16;
     case Isa::kNeon:
       return features.neon;
   }

@@ -90,6 +90,27 @@ QUERN_INLINE void add_quad(VecI16& run, VecU8 weights, const int8_t* activations
       : [w] "x"(weights), [a] "m"(*reinterpret_cast<const FourBytes*>(activations)));
 }
 
+// a * b + c with one rounding.
+QUERN_INLINE VecF32 multiply_add(VecF32 a, VecF32 b, VecF32 c) {
+  return (VecF32)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+QUERN_INLINE VecF64 multiply_add(VecF64 a, VecF64 b, VecF64 c) {
+  return (VecF64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+
+// Stores of whole lines of 64 bytes past the caches; `to` is aligned. The end makes them visible to
+// other threads before anything that follows.
+constexpr bool kHasStreaming = true;
+QUERN_INLINE void stream_line(const void* from, void* to) {
+  for (int i = 0; i < 2; ++i) {
+    _mm256_stream_si256(static_cast<__m256i*>(to) + i,
+                        load<__m256i>(static_cast<const char*>(from) + 32 * i));
+  }
+}
+QUERN_INLINE void end_of_stream() {
+  _mm_sfence();
+}
+
 // Table entry for each code below 16.
 QUERN_INLINE VecI8 look_up(const int8_t* table, VecU8 codes) {
   const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));

@@ -67,6 +67,24 @@ QUERN_INLINE void add_quad(VecI16& run, VecU8 weights, const int8_t* activations
   run += multiply_bytes(weights, bits_as<VecI8>(splat_i32(activations)));
 }
 
+// a * b + c with one rounding.
+QUERN_INLINE VecF32 multiply_add(VecF32 a, VecF32 b, VecF32 c) {
+  return (VecF32)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+QUERN_INLINE VecF64 multiply_add(VecF64 a, VecF64 b, VecF64 c) {
+  return (VecF64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+
+// Stores of whole lines of 64 bytes past the caches; `to` is aligned. The end makes them visible to
+// other threads before anything that follows.
+constexpr bool kHasStreaming = true;
+QUERN_INLINE void stream_line(const void* from, void* to) {
+  _mm512_stream_si512(static_cast<__m512i*>(to), load<__m512i>(from));
+}
+QUERN_INLINE void end_of_stream() {
+  _mm_sfence();
+}
+
 // Table entry for each code below 16.
 QUERN_INLINE VecI8 look_up(const int8_t* table, VecU8 codes) {
   const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));

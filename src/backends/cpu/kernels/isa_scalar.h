@@ -64,6 +64,20 @@ QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
 }
 
+// a * b + c with one rounding where a level can; this one rounds twice.
+QUERN_INLINE VecF32 multiply_add(VecF32 a, VecF32 b, VecF32 c) {
+  return a * b + c;
+}
+QUERN_INLINE VecF64 multiply_add(VecF64 a, VecF64 b, VecF64 c) {
+  return a * b + c;
+}
+
+// Stores of whole lines of 64 bytes past the caches; `to` is aligned. The end makes them visible to
+// other threads before anything that follows.
+constexpr bool kHasStreaming = false;
+QUERN_INLINE void stream_line(const void*, void*) {}
+QUERN_INLINE void end_of_stream() {}
+
 // Table entry for each code below 16.
 QUERN_INLINE VecI8 look_up(const int8_t* table, VecU8 codes) {
   VecI8 entries{};

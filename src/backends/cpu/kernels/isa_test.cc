@@ -8,7 +8,8 @@
 namespace quern::cpu {
 namespace {
 
-constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2, Isa::kAvx2, Isa::kAvx512, Isa::kAvx512Vnni};
+constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2,       Isa::kAvx2,
+                        Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16};
 
 TEST(Isa, NamesComeBack) {
   for (const Isa isa : kX86) EXPECT_EQ(find_isa(isa_name(isa)), isa);
@@ -24,6 +25,10 @@ TEST(Isa, BestIsTheHighestSupportedLevel) {
   EXPECT_EQ(best_isa(kX86, features), Isa::kAvx2);
   features.avx512 = features.avx512_vnni = true;
   EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512Vnni);
+  features.avx512_bf16 = true;
+  EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512Bf16);
+  features.avx512_vnni = false;  // the level takes its other kernels from the one below
+  EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512);
 }
 
 TEST(Isa, CapLimitsTheChoice) {

@@ -9,12 +9,18 @@ template <Isa kIsa>
 KernelTable make_kernel_table() {
   return {.isa = kIsa,
           .attention = attention_kernels<kIsa>(),
+          .convolution = convolution_kernels<kIsa>(),
           .elementwise = elementwise_kernels<kIsa>(),
+          .fft = fft_kernels<kIsa>(),
+          .gemm = gemm_kernels<kIsa>(),
           .integer_keys = integer_key_kernels<kIsa>(),
           .linear = linear_kernels<kIsa>(),
+          .loss = loss_kernels<kIsa>(),
           .norm = norm_kernels<kIsa>(),
+          .optimizer = optimizer_kernels<kIsa>(),
           .probe = probe_kernels<kIsa>(),
           .quantize = quantize_kernels<kIsa>(),
+          .reduce = reduce_kernels<kIsa>(),
           .rope = rope_kernels<kIsa>(),
           .softmax = softmax_kernels<kIsa>()};
 }

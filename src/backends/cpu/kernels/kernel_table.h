@@ -5,13 +5,19 @@
 #include <span>
 
 #include "backends/cpu/kernels/attention_kernels.h"
+#include "backends/cpu/kernels/convolution_kernels.h"
 #include "backends/cpu/kernels/elementwise_kernels.h"
+#include "backends/cpu/kernels/fft_kernels.h"
+#include "backends/cpu/kernels/gemm_kernels.h"
 #include "backends/cpu/kernels/integer_key_kernels.h"
 #include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/linear_kernels.h"
+#include "backends/cpu/kernels/loss_kernels.h"
 #include "backends/cpu/kernels/norm_kernels.h"
+#include "backends/cpu/kernels/optimizer_kernels.h"
 #include "backends/cpu/kernels/probe_kernels.h"
 #include "backends/cpu/kernels/quantize_kernels.h"
+#include "backends/cpu/kernels/reduce_kernels.h"
 #include "backends/cpu/kernels/rope_kernels.h"
 #include "backends/cpu/kernels/softmax_kernels.h"
 
@@ -22,12 +28,18 @@ namespace quern::cpu {
 struct KernelTable {
   Isa isa = Isa::kScalar;
   AttentionKernels attention;
+  ConvolutionKernels convolution;
   ElementwiseKernels elementwise;
+  FftKernels fft;
+  GemmKernels gemm;
   IntegerKeyKernels integer_keys;
   LinearKernels linear;
+  LossKernels loss;
   NormKernels norm;
+  OptimizerKernels optimizer;
   ProbeKernels probe;
   QuantizeKernels quantize;
+  ReduceKernels reduce;
   RopeKernels rope;
   SoftmaxKernels softmax;
 };

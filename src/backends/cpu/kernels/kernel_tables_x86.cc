@@ -3,11 +3,23 @@
 
 namespace quern::cpu {
 
+namespace {
+
+// The level adds one family of products to those of the level below.
+KernelTable make_bf16_table() {
+  KernelTable table = make_kernel_table<Isa::kAvx512Vnni>();
+  table.isa = Isa::kAvx512Bf16;
+  add_bf16_products<Isa::kAvx512Bf16>(table.gemm);
+  return table;
+}
+
+}  // namespace
+
 std::span<const KernelTable> kernel_tables() {
   static const KernelTable tables[] = {
       make_kernel_table<Isa::kScalar>(),     make_kernel_table<Isa::kSse2>(),
       make_kernel_table<Isa::kAvx2>(),       make_kernel_table<Isa::kAvx512>(),
-      make_kernel_table<Isa::kAvx512Vnni>(),
+      make_kernel_table<Isa::kAvx512Vnni>(), make_bf16_table(),
   };
   return tables;
 }

@@ -52,7 +52,9 @@ int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kern
                              int64_t num_tokens, int num_threads);
 void linear(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool);
 
-// c [m, n] = a [m, k] b [k, n], all row-major, folded blocked(256). T: float or double.
+// c [m, n] = a [m, k] b [k, n], all row-major, folded blocked(256). T: float or double. With
+// `fuses` a product and its addition round once where the level has FMA; the bits still depend on
+// neither m nor the threads.
 template <class T>
 struct MatmulCall {
   int64_t m = 0;
@@ -61,17 +63,38 @@ struct MatmulCall {
   const T* a = nullptr;
   const T* b = nullptr;
   T* c = nullptr;
+  bool fuses = false;
   std::byte* scratch = nullptr;          // matmul_scratch_bytes<T>(...) bytes, aligned to 64
   const TileFunction* finish = nullptr;  // as in LinearCall; rows are columns of b
 };
 
+struct MatmulSize {
+  int64_t m = 0;
+  int64_t k = 0;
+  int64_t n = 0;
+};
 template <class T>
-int64_t matmul_scratch_bytes(const KernelTable& kernels, int64_t m, int64_t k, int64_t n);
+int64_t matmul_scratch_bytes(const KernelTable& kernels, const MatmulSize& size, int num_threads);
 template <class T>
 void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& pool);
 
-extern template int64_t matmul_scratch_bytes<float>(const KernelTable&, int64_t, int64_t, int64_t);
-extern template int64_t matmul_scratch_bytes<double>(const KernelTable&, int64_t, int64_t, int64_t);
+// c [m, n] = a [m, k] b [k, n] of bf16 with sums in f32, in the order and rounding of the machine's
+// dot products: for numerics that allow it.
+struct Bf16MatmulCall {
+  MatmulSize size;
+  const uint16_t* a = nullptr;
+  const uint16_t* b = nullptr;
+  uint16_t* c = nullptr;
+  std::byte* scratch = nullptr;  // matmul_bf16_scratch_bytes(...) bytes, aligned to 64
+};
+// Whether the level has such products; they need an even k.
+bool can_multiply_bf16(const KernelTable& kernels, const MatmulSize& size);
+int64_t matmul_bf16_scratch_bytes(const KernelTable& kernels, const MatmulSize& size,
+                                  int num_threads);
+void matmul_bf16(const Bf16MatmulCall& call, const KernelTable& kernels, ThreadPool& pool);
+
+extern template int64_t matmul_scratch_bytes<float>(const KernelTable&, const MatmulSize&, int);
+extern template int64_t matmul_scratch_bytes<double>(const KernelTable&, const MatmulSize&, int);
 extern template void matmul<float>(const MatmulCall<float>&, const KernelTable&, ThreadPool&);
 extern template void matmul<double>(const MatmulCall<double>&, const KernelTable&, ThreadPool&);
 

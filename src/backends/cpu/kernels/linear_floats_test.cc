@@ -108,7 +108,8 @@ void expect_matmul_everywhere(const Tensor& a, const Tensor& b) {
                          .a = reinterpret_cast<const T*>(a.host_view()->data()),
                          .b = reinterpret_cast<const T*>(b.host_view()->data()),
                          .c = c.data()};
-      Buffer scratch = dirty_memory(matmul_scratch_bytes<T>(*kernels, call.m, call.k, call.n));
+      Buffer scratch = dirty_memory(
+          matmul_scratch_bytes<T>(*kernels, {call.m, call.k, call.n}, pool.num_threads()));
       call.scratch = scratch.mutable_host_view()->data();
       matmul(call, *kernels, pool);
       EXPECT_TRUE(all_same_bits(c, expected))

@@ -1,7 +1,8 @@
-// Products of two float matrices: the second is packed for the call.
+// Products of two float matrices: both are packed for the call, then blocks of the result go over
+// the threads.
 #include <algorithm>
 
-#include "backends/cpu/kernels/float_activations.h"
+#include "backends/cpu/kernels/gemm_split.h"
 #include "backends/cpu/kernels/linear.h"
 #include "base/checked_math.h"
 
@@ -9,69 +10,107 @@ namespace quern::cpu {
 namespace {
 
 template <class T>
-int64_t panel_rows(const LinearKernels& kernels) {
-  return sizeof(T) == 8 ? kernels.double_panel_rows : kernels.float_panel_rows;
-}
-
-// Columns of b from `first` on as a panel [k][rows], zeros past n.
-template <class T>
-void pack_columns(const MatmulCall<T>& call, int64_t first, int64_t rows, T* out) {
-  const int64_t count = std::min(rows, call.n - first);
-  for (int64_t k = 0; k < call.k; ++k) {
-    std::copy_n(call.b + k * call.n + first, count, out + k * rows);
-    std::fill_n(out + k * rows + count, rows - count, T(0));
+const GemmFunctions<T, T>& functions(const KernelTable& kernels) {
+  if constexpr (sizeof(T) == 8) {
+    return kernels.gemm.f64;
+  } else {
+    return kernels.gemm.f32;
   }
 }
+
+// What is packed, and where. A single tile of rows reads b only once: packing would cost more.
+template <class T>
+struct PackedMatmul {
+  PackedMatmul(const GemmFunctions<T, T>& f, int64_t m, int64_t k, int64_t n)
+      : a_elements(gemm_padded_rows(m, f.height) * k),
+        packed_columns(m <= f.height ? n % f.width : n),
+        b_elements(round_up(packed_columns, f.width) * k) {}
+
+  int64_t a_elements;
+  int64_t packed_columns;  // the last ones of b
+  int64_t b_elements;
+};
 
 }  // namespace
 
 template <class T>
-int64_t matmul_scratch_bytes(const KernelTable& kernels, int64_t m, int64_t k, int64_t n) {
+int64_t matmul_scratch_bytes(const KernelTable& kernels, const MatmulSize& size, int num_threads) {
+  const GemmFunctions<T, T>& f = functions<T>(kernels);
+  const PackedMatmul<T> packed(f, size.m, size.k, size.n);
+  const GemmSplit split(size.m, size.n, f.height, f.width, sizeof(T), num_threads);
   const auto element = static_cast<int64_t>(sizeof(T));
-  const int64_t packed_a = m <= 1 ? 0 : round_up(m * k * element, 64);
-  return packed_a + round_up(n, panel_rows<T>(kernels.linear)) * k * element;
+  return round_up(packed.a_elements * element, 64) + round_up(packed.b_elements * element, 64) +
+         num_threads * split.fold_elements() * element;
 }
 
 template <class T>
 void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& pool) {
   if (call.m == 0 || call.n == 0) return;
-  const LinearKernels& linear = kernels.linear;
-  const auto element = static_cast<int64_t>(sizeof(T));
-  const int64_t rows = panel_rows<T>(linear);
-  const int64_t num_panels = ceil_divide(call.n, rows);
-  const int64_t panel_bytes = call.k * rows * element;
-  std::byte* panels = call.scratch + (call.m <= 1 ? 0 : round_up(call.m * call.k * element, 64));
-  pool.run(num_panels, [&](int64_t panel, int) {
-    pack_columns(call, panel * rows, rows, reinterpret_cast<T*>(panels + panel * panel_bytes));
-  });
-  const FloatProduct<T> product{
-      .panels = panels,
-      .panel_bytes = panel_bytes,
-      .columns = call.k,
-      .x = pack_float_activations(call.a, call.m, call.k, linear.float_tile,
-                                  reinterpret_cast<T*>(call.scratch), pool),
-      .out = {.y = call.c, .y_stride = call.n, .rows = call.n},
-  };
-  const ProductSplit split(float_product_size<T>(linear, num_panels, panel_bytes, call.m, call.k),
-                           pool.num_threads());
-  const auto run = [&](auto kernel) {
-    pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
-      const ProductRange range = split.chunk(chunk);
-      kernel(product, range);
-      if (call.finish == nullptr) return;
-      (*call.finish)({range.token_begin, range.token_end, range.panel_begin * rows,
-                      std::min(call.n, range.panel_end * rows), thread});
-    });
-  };
-  if constexpr (sizeof(T) == 8) {
-    run(linear.f64_product);
-  } else {
-    run(linear.f32_product);
+  if (call.k == 0) {
+    std::fill_n(call.c, call.m * call.n, T(0));
+    if (call.finish != nullptr) (*call.finish)({0, call.m, 0, call.n, 0});
+    return;
   }
+  const GemmFunctions<T, T>& f = functions<T>(kernels);
+  const auto kernel = call.fuses ? f.fused : f.separate;
+  const PackedMatmul<T> packed(f, call.m, call.k, call.n);
+  const auto element = static_cast<int64_t>(sizeof(T));
+  T* a = reinterpret_cast<T*>(call.scratch);
+  T* b = reinterpret_cast<T*>(call.scratch + round_up(packed.a_elements * element, 64));
+  const int64_t first_packed = call.n - packed.packed_columns;
+
+  // Packing: a chunk is one tile of a, or a few panels of b.
+  const int64_t tiles = ceil_divide(call.m, int64_t{f.height});
+  const int64_t column_runs = ceil_divide(packed.packed_columns, int64_t{kPackedRun} * f.width);
+  pool.run(tiles + column_runs, [&](int64_t chunk, int) {
+    if (chunk < tiles) {
+      const int64_t row = chunk * f.height, rows = std::min<int64_t>(f.height, call.m - row);
+      f.pack_tile(call.a + row * call.k, call.k, rows, gemm_tile_height(call.m - row, f.height),
+                  call.k, a + row * call.k);
+      return;
+    }
+    const int64_t column = (chunk - tiles) * kPackedRun * f.width;
+    const int64_t columns = std::min<int64_t>(kPackedRun * f.width, packed.packed_columns - column);
+    f.pack_panels(call.b + first_packed + column, call.n, columns, f.width, call.k,
+                  b + column * call.k);
+  });
+
+  // Each block goes through all of k, a fold at a time, so a result is written once and finished
+  // while it is in a cache.
+  const GemmSplit split(call.m, call.n, f.height, f.width, element, pool.num_threads());
+  T* folds = b + round_up(packed.b_elements * element, 64) / element;
+  const auto multiply = [&](int64_t row, int64_t rows, int64_t column, int64_t columns,
+                            int thread) {
+    // Columns of b as they lie in memory, or packed.
+    const bool is_packed = column >= first_packed;
+    kernel({.a = a + row * call.k,
+            .b = is_packed ? b + (column - first_packed) * call.k : call.b + column,
+            .b_k_stride = is_packed ? f.width : call.n,
+            .b_panel_stride = is_packed ? f.width * call.k : f.width,
+            .m = rows,
+            .n = columns,
+            .k = call.k,
+            .c = call.c + row * call.n + column,
+            .c_stride = call.n,
+            .folds = folds + thread * split.fold_elements()});
+  };
+  pool.run(split.num_blocks(), [&](int64_t index, int thread) {
+    const auto block = split.block(index);
+    // Columns of b in place, then those that are packed.
+    const int64_t border = std::clamp(first_packed, block.column, block.column + block.columns);
+    if (border > block.column) {
+      multiply(block.row, block.rows, block.column, border - block.column, thread);
+    }
+    const int64_t rest = block.column + block.columns - border;
+    if (rest > 0) multiply(block.row, block.rows, border, rest, thread);
+    if (call.finish == nullptr) return;
+    (*call.finish)(
+        {block.row, block.row + block.rows, block.column, block.column + block.columns, thread});
+  });
 }
 
-template int64_t matmul_scratch_bytes<float>(const KernelTable&, int64_t, int64_t, int64_t);
-template int64_t matmul_scratch_bytes<double>(const KernelTable&, int64_t, int64_t, int64_t);
+template int64_t matmul_scratch_bytes<float>(const KernelTable&, const MatmulSize&, int);
+template int64_t matmul_scratch_bytes<double>(const KernelTable&, const MatmulSize&, int);
 template void matmul<float>(const MatmulCall<float>&, const KernelTable&, ThreadPool&);
 template void matmul<double>(const MatmulCall<double>&, const KernelTable&, ThreadPool&);
 

@@ -32,6 +32,7 @@ QUERN_INLINE void scale_row(const NormRow<T>& row, T shift, T inv) {
   for (; i < row.n; ++i) apply(row.x[i], i);
 }
 
+// inv = 1 / sqrt(mean(x^2) + eps); y = (x * inv) * w.
 template <class T>
 void rms_norm(const NormRow<T>& row) {
   using V = VectorFor<T>;
@@ -46,28 +47,58 @@ void rms_norm(const NormRow<T>& row) {
   scale_row<false>(row, T(0), T(1) / square_root(mean + row.eps));
 }
 
+// Mean, then the mean of squared differences: two passes over a row that stays in a cache.
 template <class T>
-void layer_norm(const NormRow<T>& row) {
+RowMoments<T> moments(const T* x, int64_t n, T eps) {
   using V = VectorFor<T>;
-  const T n = static_cast<T>(row.n);
-  const T mean = lanes_sum<V>(
-                     row.n, [&](int64_t i) { return load<V>(row.x + i); },
-                     [&](int64_t i) { return row.x[i]; }) /
-                 n;
+  const T count = static_cast<T>(n);
+  const T mean =
+      lanes_sum<V>(
+          n, [&](int64_t i) { return load<V>(x + i); }, [&](int64_t i) { return x[i]; }) /
+      count;
   const T variance = lanes_sum<V>(
-                         row.n,
+                         n,
                          [&](int64_t i) {
-                           const V d = load<V>(row.x + i) - mean;
+                           const V d = load<V>(x + i) - mean;
                            return d * d;
                          },
-                         [&](int64_t i) { return (row.x[i] - mean) * (row.x[i] - mean); }) /
-                     n;
-  scale_row<true>(row, mean, T(1) / square_root(variance + row.eps));
+                         [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); }) /
+                     count;
+  return {mean, T(1) / square_root(variance + eps)};
+}
+
+template <class T>
+void layer_norm(const NormRow<T>& row) {
+  const RowMoments<T> found = moments(row.x, row.n, row.eps);
+  scale_row<true>(row, found.mean, found.inv);
+}
+
+// One weight and one bias for the whole row; a loop for each case keeps the branch out of it.
+template <class T>
+void normalize(const T* x, T* y, int64_t n, const RowMoments<T>& m, const T* weight,
+               const T* bias) {
+  using V = VectorFor<T>;
+  const T mean = m.mean, inv = m.inv;
+  const auto run = [&](auto step) {
+    int64_t i = 0;
+    for (; i + kLanesOf<V> <= n; i += kLanesOf<V>) {
+      store(y + i, step((load<V>(x + i) - mean) * inv));
+    }
+    for (; i < n; ++i) y[i] = step((x[i] - mean) * inv);
+  };
+  const T w = weight == nullptr ? T(1) : *weight, b = bias == nullptr ? T(0) : *bias;
+  if (weight != nullptr && bias != nullptr) return run([&](auto v) { return v * w + b; });
+  if (weight != nullptr) return run([&](auto v) { return v * w; });
+  if (bias != nullptr) return run([&](auto v) { return v + b; });
+  run([](auto v) { return v; });
 }
 
 template <class T>
 NormFunctions<T> functions() {
-  return {.rms_norm = rms_norm<T>, .layer_norm = layer_norm<T>};
+  return {.rms_norm = rms_norm<T>,
+          .layer_norm = layer_norm<T>,
+          .moments = moments<T>,
+          .normalize = normalize<T>};
 }
 
 }  // namespace

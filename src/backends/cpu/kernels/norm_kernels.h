@@ -18,12 +18,23 @@ struct NormRow {
   T eps;
 };
 
+// Mean of a row and 1 / sqrt(variance + eps).
+template <class T>
+struct RowMoments {
+  T mean;
+  T inv;
+};
+
 template <class T>
 struct NormFunctions {
   // inv = 1 / sqrt(mean(x * x) + eps); y = (x * inv) * weight.
   void (*rms_norm)(const NormRow<T>& row) = nullptr;
   // d = x - mean(x); inv = 1 / sqrt(mean(d * d) + eps); y = (d * inv) * weight + bias.
   void (*layer_norm)(const NormRow<T>& row) = nullptr;
+  RowMoments<T> (*moments)(const T* x, int64_t n, T eps) = nullptr;
+  // y = ((x - mean) * inv) * weight + bias with one number each; null weight and bias are left out.
+  void (*normalize)(const T* x, T* y, int64_t n, const RowMoments<T>& moments, const T* weight,
+                    const T* bias) = nullptr;
 };
 
 struct NormKernels {

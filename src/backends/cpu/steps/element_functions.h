@@ -25,6 +25,9 @@ struct ElementFunction {
 // is no kernel for it. Attributes are complete.
 std::optional<ElementFunction> find_element_function(std::string_view op_id,
                                                      const Attributes& attributes);
+// The function on the two halves of packed rows (activation.swiglu); nothing for other operations.
+std::optional<ElementFunction> find_gate_function(std::string_view op_id,
+                                                  const Attributes& attributes);
 // Whether find_element_function() would find one.
 bool has_element_function(std::string_view op_id);
 

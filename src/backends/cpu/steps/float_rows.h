@@ -66,33 +66,56 @@ struct RowPair {
   T* scratch;  // n elements
 };
 
-// Calls kernel(RowPair, n) for each row of n > 0 elements of x and y, which have one shape.
-// `cost` is the work of an element in units of for_ranges.
+// Rows up to this size are made in the first two levels of the caches and streamed from there.
+inline constexpr int64_t kMostStreamedRowBytes = int64_t{64} << 10;
+
+// Calls kernel(RowPair, row, n) for each row of n > 0 elements of x and y, which have one shape.
+// `cost` is the work of an element in units of for_ranges. Where x and y are larger than the caches
+// the kernel's row lies in scratch memory and goes past the caches from there, while the next row
+// of x is fetched.
 template <class T, class F>
-Result<void> for_each_row(Machine& machine, const TensorView& x, const TensorView& y, int64_t cost,
-                          F&& kernel) {
+Result<void> for_each_row_index(Machine& machine, const TensorView& x, const TensorView& y,
+                                int64_t cost, F&& kernel) {
   const int64_t n = x.shape.last();
   const int64_t rows = x.shape.num_rows();
   if (n == 0 || rows == 0) return {};
-  const int64_t row_size = round_up(n, 64 / static_cast<int64_t>(sizeof(T)));
-  QUERN_ASSIGN_OR_RETURN(
-      std::byte * scratch,
-      machine.scratch(3 * row_size * static_cast<int64_t>(sizeof(T)) * machine.pool.num_threads()));
+  const auto element = static_cast<int64_t>(sizeof(T));
+  const int64_t row_size = round_up(n, 64 / element);
+  QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
+                         machine.scratch(3 * row_size * element * machine.pool.num_threads()));
   const bool is_direct = x.dtype == kDTypeOf<T>;
-  const auto run = [&](int64_t begin, int64_t end, int thread) {
-    T* own = reinterpret_cast<T*>(scratch) + 3 * row_size * thread;
-    for (int64_t r = begin; r < end; ++r) {
-      if (is_direct) {
-        kernel(RowPair<T>{x.as<const T>() + r * n, y.as<T>() + r * n, own}, n);
-        continue;
-      }
-      load_row(x, r * n, n, own + row_size);
-      kernel(RowPair<T>{own + row_size, own + 2 * row_size, own}, n);
-      store_row(y, r * n, n, own + 2 * row_size);
+  const bool streams = is_direct && x.data != y.data && n * element <= kMostStreamedRowBytes &&
+                       machine.goes_past_caches(2 * rows * n * element);
+  const auto run_row = [&](int64_t r, T* own) {
+    T* made = own + 2 * row_size;
+    if (is_direct) {
+      const T* from = x.as<const T>() + r * n;
+      T* to = y.as<T>() + r * n;
+      kernel(RowPair<T>{from, streams ? made : to, own}, r, n);
+      if (!streams) return;
+      NextReads next;
+      next.add(from + n);
+      machine.kernels.elementwise.stream(made, to, n * element, next);
+      return;
     }
+    load_row(x, r * n, n, own + row_size);
+    kernel(RowPair<T>{own + row_size, made, own}, r, n);
+    store_row(y, r * n, n, made);
   };
-  for_ranges(machine.pool, rows, n * cost, run);
+  for_ranges(machine.pool, rows, n * cost, [&](int64_t begin, int64_t end, int thread) {
+    T* own = reinterpret_cast<T*>(scratch) + 3 * row_size * thread;
+    for (int64_t r = begin; r < end; ++r) run_row(r, own);
+    if (streams) machine.kernels.elementwise.end_stream();
+  });
   return {};
+}
+
+// The same with kernel(RowPair, n).
+template <class T, class F>
+Result<void> for_each_row(Machine& machine, const TensorView& x, const TensorView& y, int64_t cost,
+                          F&& kernel) {
+  return for_each_row_index<T>(machine, x, y, cost,
+                               [&](const RowPair<T>& row, int64_t, int64_t n) { kernel(row, n); });
 }
 
 }  // namespace quern::cpu

@@ -2,6 +2,7 @@
 // cache.
 #include <algorithm>
 
+#include "backends/cpu/steps/elementwise_pieces.h"
 #include "backends/cpu/steps/program_operands.h"
 #include "backends/cpu/steps/row_program.h"
 #include "backends/cpu/steps/steps.h"
@@ -9,6 +10,7 @@
 namespace quern::cpu {
 namespace {
 
+// Memory sees each operand once and the result once.
 template <class T>
 class FusedElementwiseStep final : public Step {
  public:
@@ -16,10 +18,11 @@ class FusedElementwiseStep final : public Step {
       : machine_(machine), program_(std::move(program)) {}
 
   Result<void> run(const StepContext& context) override {
-    const TensorView& y = context.outputs[0];
-    const int64_t elements = y.shape.num_elements();
+    const Shape& shape = context.outputs[0].shape;
+    const int64_t elements = shape.num_elements();
     if (elements == 0) return {};
-    const ProgramOperands<T> operands(context.inputs, y.shape, kPiece);
+    const ProgramOperands<T> operands(context.inputs, shape, kOwnPiece);
+    const ResultPieces<T> result(machine_, context);
     const int64_t own = own_elements(operands);
     QUERN_ASSIGN_OR_RETURN(
         std::byte * memory,
@@ -28,36 +31,38 @@ class FusedElementwiseStep final : public Step {
     if (!operands.has_vectors()) {
       for_ranges(machine_.pool, elements, program_.cost(),
                  [&](int64_t begin, int64_t end, int thread) {
-                   run_pieces({operands, y, scratch(thread)}, begin, end, 0, kPiece);
+                   run_pieces({operands, result, scratch(thread)}, begin, end, 0, kOwnPiece);
+                   result.finish_range();
                  });
       return {};
     }
-    const int64_t columns = y.shape.last();
+    const int64_t columns = shape.last();
     for_ranges(machine_.pool, elements / columns, columns * program_.cost(),
                [&](int64_t begin, int64_t end, int thread) {
-                 run_rows({operands, y, scratch(thread)}, begin, end, columns);
+                 run_rows({operands, result, scratch(thread)}, begin, end, columns);
+                 result.finish_range();
                });
     return {};
   }
 
  private:
-  static constexpr int64_t kPiece = RowProgram<T>::kPiece;
+  static constexpr int64_t kOwnPiece = RowProgram<T>::kPiece;
 
   struct Walk {
     const ProgramOperands<T>& operands;
-    const TensorView& y;
-    T* scratch;  // slots of the program, converted operands, a result of another dtype
+    const ResultPieces<T>& result;
+    T* scratch;  // slots of the program, converted operands, a result that does not go straight
   };
 
   int64_t own_elements(const ProgramOperands<T>& operands) const {
-    return (program_.scratch_rows() + static_cast<int64_t>(operands.count()) + 1) * kPiece;
+    return (program_.scratch_rows() + static_cast<int64_t>(operands.count()) + 1) * kOwnPiece;
   }
 
   // Whole rows at a time where they are short, pieces of one row where it is long.
   void run_rows(const Walk& walk, int64_t begin, int64_t end, int64_t columns) const {
-    if (columns > kPiece) {
+    if (columns > kOwnPiece) {
       for (int64_t row = begin; row < end; ++row) {
-        run_pieces(walk, row * columns, (row + 1) * columns, row * columns, kPiece);
+        run_pieces(walk, row * columns, (row + 1) * columns, row * columns, kOwnPiece);
       }
       return;
     }
@@ -72,16 +77,14 @@ class FusedElementwiseStep final : public Step {
   void run_pieces(const Walk& walk, int64_t begin, int64_t end, int64_t first,
                   int64_t piece) const {
     std::vector<const T*> inputs(walk.operands.count());
-    T* converted = walk.scratch + program_.scratch_rows() * kPiece;
-    T* narrow_result = converted + static_cast<int64_t>(walk.operands.count()) * kPiece;
-    const bool is_direct = walk.y.dtype == kDTypeOf<T>;
-    for (int64_t i = begin; i < end; i += piece) {
-      const int64_t n = std::min(piece, end - i);
+    T* converted = walk.scratch + program_.scratch_rows() * kOwnPiece;
+    T* room = converted + static_cast<int64_t>(walk.operands.count()) * kOwnPiece;
+    for_pieces(begin, end, piece, [&](int64_t i, int64_t n) {
       walk.operands.read(i, i - first, n, converted, inputs);
-      T* to = is_direct ? walk.y.template as<T>() + i : narrow_result;
+      T* to = walk.result.at(i, room);
       program_.run(inputs, to, n, walk.scratch);
-      if (!is_direct) store_row(walk.y, i, n, to);
-    }
+      walk.result.put(i, n, to, inputs);
+    });
   }
 
   Machine& machine_;

@@ -74,17 +74,18 @@ struct TileProgram {
 template <class T>
 class FusedMatmulStep final : public Step {
  public:
-  FusedMatmulStep(Machine& machine, RowProgram<T> program)
-      : machine_(machine), program_(std::move(program)) {}
+  FusedMatmulStep(const StepRequest& request, RowProgram<T> program)
+      : machine_(request.machine), fuses_(request.fuses_products()), program_(std::move(program)) {}
 
   Result<void> run(const StepContext& context) override {
     const TensorView& a = context.inputs[0];
     const TensorView& b = context.inputs[1];
     const TensorView& c = context.outputs[0];
     const bool is_direct = c.dtype == kDTypeOf<T>;
-    MatmulCall<T> call{.m = a.shape[0], .k = a.shape[1], .n = b.shape[1]};
+    MatmulCall<T> call{.m = a.shape[0], .k = a.shape[1], .n = b.shape[1], .fuses = fuses_};
     const ProgramOperands<T> operands(context.inputs.subspan(2), c.shape, kPiece);
-    const int64_t product = matmul_scratch_bytes<T>(machine_.kernels, call.m, call.k, call.n);
+    const int64_t product = matmul_scratch_bytes<T>(machine_.kernels, {call.m, call.k, call.n},
+                                                    machine_.pool.num_threads());
     const int64_t slots =
         TileProgram<T>::own_elements(program_, operands.count()) * machine_.pool.num_threads();
     const int64_t wide = is_direct ? 0
@@ -125,6 +126,7 @@ class FusedMatmulStep final : public Step {
   }
 
   Machine& machine_;
+  bool fuses_;  // products and sums round once
   RowProgram<T> program_;
 };
 
@@ -134,8 +136,8 @@ constexpr int64_t kQueryRows = 64;
 template <class T>
 class FusedAttentionStep final : public Step {
  public:
-  FusedAttentionStep(Machine& machine, RowProgram<T> program)
-      : machine_(machine), program_(std::move(program)) {}
+  FusedAttentionStep(const StepRequest& request, RowProgram<T> program)
+      : machine_(request.machine), fuses_(request.fuses_products()), program_(std::move(program)) {}
 
   Result<void> run(const StepContext& context) override;
 
@@ -161,6 +163,7 @@ class FusedAttentionStep final : public Step {
   }
 
   Machine& machine_;
+  bool fuses_;  // products and sums round once
   RowProgram<T> program_;
 };
 
@@ -175,9 +178,14 @@ Result<void> FusedAttentionStep<T>::run(const StepContext& context) {
   if (queries == 0 || values == 0) return {};
   const int64_t block = std::min(queries, kQueryRows);
   const ProgramOperands<T> operands(context.inputs.subspan(3), Shape{queries, keys}, kPiece);
+  const auto scratch_of = [&](const MatmulSize& size) {
+    return matmul_scratch_bytes<T>(machine_.kernels, size, machine_.pool.num_threads());
+  };
+  // The last block may have fewer rows: its packed form is another one.
+  const int64_t last = queries % block == 0 ? block : queries % block;
   const int64_t product =
-      round_up(std::max(matmul_scratch_bytes<T>(machine_.kernels, block, width, keys),
-                        matmul_scratch_bytes<T>(machine_.kernels, block, keys, values)),
+      round_up(std::max({scratch_of({block, width, keys}), scratch_of({block, keys, values}),
+                         scratch_of({last, width, keys}), scratch_of({last, keys, values})}),
                64);
   const int64_t slots =
       TileProgram<T>::own_elements(program_, operands.count()) * machine_.pool.num_threads();
@@ -209,15 +217,22 @@ Result<void> FusedAttentionStep<T>::run(const StepContext& context) {
                .a = matrix_rows(q, first, first + m, wide_q),
                .b = wide_kt,
                .c = scores,
+               .fuses = fuses_,
                .scratch = memory,
                .finish = &finish},
               machine_.kernels, machine_.pool);
     softmax_rows(scores, m, keys);
     const bool is_direct = out.dtype == kDTypeOf<T>;
     T* to = is_direct ? out.as<T>() + first * values : results;
-    matmul<T>(
-        {.m = m, .k = keys, .n = values, .a = scores, .b = wide_v, .c = to, .scratch = memory},
-        machine_.kernels, machine_.pool);
+    matmul<T>({.m = m,
+               .k = keys,
+               .n = values,
+               .a = scores,
+               .b = wide_v,
+               .c = to,
+               .fuses = fuses_,
+               .scratch = memory},
+              machine_.kernels, machine_.pool);
     if (!is_direct) store_row(out, first * values, m * values, to);
   }
   return {};
@@ -232,7 +247,7 @@ MadeStep make_with_program(const StepRequest& request) {
   return with_row_type(dtype, [&]<class T>(T) -> MadeStep {
     auto made = RowProgram<T>::make(program, dtype, request.machine);
     if (!made) return make_reference(request);
-    return std::make_unique<StepOf<T>>(request.machine, std::move(*made));
+    return std::make_unique<StepOf<T>>(request, std::move(*made));
   });
 }
 

@@ -10,15 +10,22 @@ namespace {
 template <class T>
 class MatmulStep final : public Step {
  public:
-  explicit MatmulStep(Machine& machine) : machine_(machine) {}
+  MatmulStep(Machine& machine, Numerics numerics) : machine_(machine), numerics_(numerics) {}
 
   Result<void> run(const StepContext& context) override {
     const TensorView& a = context.inputs[0];
     const TensorView& b = context.inputs[1];
     const TensorView& c = context.outputs[0];
-    MatmulCall<T> call{.m = a.shape[0], .k = a.shape[1], .n = b.shape[1]};
+    const MatmulSize size{a.shape[0], a.shape[1], b.shape[1]};
+    const bool is_bf16 = a.dtype == DType::kBF16 && b.dtype == DType::kBF16;
+    if (is_bf16 && numerics_ == Numerics::kFast && can_multiply_bf16(machine_.kernels, size)) {
+      return run_bf16(context, size);
+    }
+    MatmulCall<T> call{
+        .m = size.m, .k = size.k, .n = size.n, .fuses = numerics_ != Numerics::kStrict};
     const bool is_direct = a.dtype == kDTypeOf<T>;
-    const int64_t own = matmul_scratch_bytes<T>(machine_.kernels, call.m, call.k, call.n);
+    const int64_t own =
+        matmul_scratch_bytes<T>(machine_.kernels, size, machine_.pool.num_threads());
     const int64_t converted =
         is_direct ? 0 : bytes_of(a.shape) + bytes_of(b.shape) + bytes_of(c.shape);
     QUERN_ASSIGN_OR_RETURN(std::byte * scratch, machine_.scratch(round_up(own, 64) + converted));
@@ -43,18 +50,32 @@ class MatmulStep final : public Step {
   }
 
  private:
+  Result<void> run_bf16(const StepContext& context, const MatmulSize& size) {
+    const int64_t own =
+        matmul_bf16_scratch_bytes(machine_.kernels, size, machine_.pool.num_threads());
+    QUERN_ASSIGN_OR_RETURN(std::byte * scratch, machine_.scratch(own));
+    matmul_bf16({.size = size,
+                 .a = context.inputs[0].as<const uint16_t>(),
+                 .b = context.inputs[1].as<const uint16_t>(),
+                 .c = context.outputs[0].as<uint16_t>(),
+                 .scratch = scratch},
+                machine_.kernels, machine_.pool);
+    return {};
+  }
+
   static int64_t bytes_of(const Shape& shape) {
     return round_up(shape.num_elements() * static_cast<int64_t>(sizeof(T)), 64);
   }
 
   Machine& machine_;
+  Numerics numerics_;
 };
 
 }  // namespace
 
 MadeStep make_matmul(const StepRequest& request) {
   return with_row_type(request.input_type(0).dtype, [&]<class T>(T) -> MadeStep {
-    return std::make_unique<MatmulStep<T>>(request.machine);
+    return std::make_unique<MatmulStep<T>>(request.machine, request.numerics);
   });
 }
 

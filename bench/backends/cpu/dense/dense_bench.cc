@@ -1,0 +1,130 @@
+// Times dense operations of the cpu backend.
+//   dense_bench [--threads N] [--isa NAME] [--match TEXT]   a table
+//   dense_bench --serve                                     answers "THREADS SECONDS CASE" lines
+//                                                           with microseconds, for other programs
+//   dense_bench --list                                      the names of the cases
+//   dense_bench --describe                                  the instruction set in use
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+
+#include "base/thread_pool.h"
+#include "dense_cases.h"
+#include "dense_peers.h"
+
+namespace quern::bench {
+namespace {
+
+struct Flags {
+  int num_threads = available_cpus();
+  std::string isa;
+  std::string match;
+  bool is_server = false;
+  bool is_list = false;
+  bool is_description = false;
+};
+
+Flags read_flags(int argc, char** argv) {
+  Flags flags;
+  for (int i = 1; i < argc; ++i) {
+    const std::string flag = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (flag == "--serve") flags.is_server = true;
+    if (flag == "--list") flags.is_list = true;
+    if (flag == "--describe") flags.is_description = true;
+    if (flag == "--threads" && has_value) flags.num_threads = std::atoi(argv[++i]);
+    if (flag == "--isa" && has_value) flags.isa = argv[++i];
+    if (flag == "--match" && has_value) flags.match = argv[++i];
+  }
+  return flags;
+}
+
+Result<double> time_case(const DenseCase& dense_case, int num_threads, double seconds,
+                         const std::string& isa) {
+  QUERN_ASSIGN_OR_RETURN(DenseSession session, DenseSession::make(dense_case, num_threads, isa));
+  const auto first = session.run();
+  if (!first) return tl::unexpected(first.error());
+  return median_microseconds(seconds, [&] { (void)session.run(); });
+}
+
+// One line in, one line out: microseconds, or "error: ..." .
+int serve(const Flags& flags) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    int num_threads = 1;
+    double seconds = 0.2;
+    std::string name;
+    words >> num_threads >> seconds;
+    std::getline(words >> std::ws, name);
+    const auto dense_case = make_dense_case(name);
+    const auto time = dense_case ? time_case(*dense_case, num_threads, seconds, flags.isa)
+                                 : Result<double>(tl::unexpected(dense_case.error()));
+    fmt::print("{}\n", time ? fmt::format("{:.3f}", *time) : "error: " + time.error().message);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+// Rounds alternate between Quern and each peer; medians are printed with Quern's speed relative to
+// the peer's.
+void print_case(const DenseCase& dense_case, const Flags& flags) {
+  constexpr double kSeconds = 0.3;
+  const auto own = time_case(dense_case, flags.num_threads, kSeconds, flags.isa);
+  if (!own) {
+    fmt::print("{:34} {}\n", dense_case.name, own.error().message);
+    return;
+  }
+  fmt::print("{:34} {:10.1f} us", dense_case.name, *own);
+  if (dense_case.flops > 0) {
+    fmt::print(" {:7.1f} Gop/s", dense_case.flops / *own * 1e-3);
+  } else {
+    const auto bytes = static_cast<double>(dense_case.read_bytes + dense_case.written_bytes);
+    fmt::print(" {:7.1f} GB/s ", bytes / *own * 1e-3);
+  }
+  for (const DensePeer& peer : dense_peers()) {
+    const auto run = peer.prepare(dense_case, flags.num_threads);
+    if (!run) continue;
+    const double time = median_microseconds(kSeconds, run);
+    fmt::print("  {} {:.1f} us, ratio {:.2f}", peer.name, time, time / *own);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+int describe(const Flags& flags) {
+  const auto arch = instruction_set(flags.isa);
+  fmt::print("{}\n", arch ? *arch : "error: " + arch.error().message);
+  return arch ? 0 : 1;
+}
+
+int print_table(const Flags& flags) {
+  for (const DensePeer& peer : dense_peers()) {
+    if (!peer.absence.empty()) fmt::print("# {}\n", peer.absence);
+  }
+  fmt::print("# {}, {} threads\n", instruction_set(flags.isa).value_or("?"), flags.num_threads);
+  for (const std::string& name : dense_case_names()) {
+    if (name.find(flags.match) == std::string::npos) continue;
+    const auto dense_case = make_dense_case(name);
+    if (!dense_case) {
+      fmt::print("{:34} {}\n", name, dense_case.error().message);
+      continue;
+    }
+    print_case(*dense_case, flags);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace quern::bench
+
+int main(int argc, char** argv) {
+  const auto flags = quern::bench::read_flags(argc, argv);
+  if (flags.is_list) {
+    for (const std::string& name : quern::bench::dense_case_names()) fmt::print("{}\n", name);
+    return 0;
+  }
+  if (flags.is_description) return quern::bench::describe(flags);
+  return flags.is_server ? quern::bench::serve(flags) : quern::bench::print_table(flags);
+}

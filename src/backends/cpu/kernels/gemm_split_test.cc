@@ -1,0 +1,61 @@
+// Blocks of matrix products cover the result once, at any shape and number of threads.
+#include "backends/cpu/kernels/gemm_split.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quern::cpu {
+namespace {
+
+TEST(GemmSplit, BlocksCoverTheResultOnce) {
+  for (const int64_t m : {1, 5, 6, 7, 24, 25, 100, 241}) {
+    for (const int64_t n : {1, 15, 16, 17, 300, 1025}) {
+      for (const int threads : {1, 2, 7}) {
+        const GemmSplit split(m, n, 24, 16, 4, threads);
+        std::vector<int> seen(static_cast<size_t>(m * n));
+        for (int64_t i = 0; i < split.num_blocks(); ++i) {
+          const auto block = split.block(i);
+          EXPECT_EQ(block.row % 24, 0);
+          EXPECT_EQ(block.column % 16, 0);
+          for (int64_t r = block.row; r < block.row + block.rows; ++r) {
+            for (int64_t c = block.column; c < block.column + block.columns; ++c) {
+              ++seen[static_cast<size_t>(r * n + c)];
+            }
+          }
+        }
+        for (const int count : seen) ASSERT_EQ(count, 1) << m << " x " << n;
+      }
+    }
+  }
+}
+
+TEST(GemmSplit, GivesEveryThreadSeveralBlocksOfALargeProduct) {
+  EXPECT_GE(GemmSplit(512, 512, 24, 16, 4, 2).num_blocks(), 16);
+  EXPECT_GE(GemmSplit(24, 4096, 24, 16, 4, 4).num_blocks(), 32);
+  EXPECT_EQ(GemmSplit(24, 16, 24, 16, 4, 8).num_blocks(), 1);
+}
+
+TEST(GemmSplit, NothingToMultiplyMakesNoBlocks) {
+  for (const auto& [m, n] : {std::pair{0, 5}, {5, 0}, {0, 0}}) {
+    const GemmSplit split(m, n, 24, 16, 4, 2);
+    EXPECT_EQ(split.num_blocks(), 0);
+    EXPECT_EQ(split.fold_elements(), 0);
+  }
+}
+
+TEST(GemmTileHeight, TheRestTakesTheSmallestTileThatHoldsIt) {
+  EXPECT_EQ(gemm_tile_height(100, 24), 24);
+  EXPECT_EQ(gemm_tile_height(24, 24), 24);
+  EXPECT_EQ(gemm_tile_height(17, 24), 24);
+  EXPECT_EQ(gemm_tile_height(16, 24), 16);
+  EXPECT_EQ(gemm_tile_height(8, 24), 8);
+  EXPECT_EQ(gemm_tile_height(1, 24), 8);
+  EXPECT_EQ(gemm_tile_height(3, 6), 4);
+  EXPECT_EQ(gemm_tile_height(2, 6), 2);
+  EXPECT_EQ(gemm_padded_rows(512, 24), 512);
+  EXPECT_EQ(gemm_padded_rows(49, 24), 56);
+}
+
+}  // namespace
+}  // namespace quern::cpu
