@@ -48,11 +48,13 @@ Result<void> check_heads(const Metadata& metadata, const std::string& prefix) {
                          heads->size(), kv_heads->size());
   }
   for (int64_t i = 0; i < std::max(heads->size(), kv_heads->size()); ++i) {
-    QUERN_ASSIGN_OR_RETURN(const int64_t q, heads->integer_at(heads->is_array() ? i : 0));
-    QUERN_ASSIGN_OR_RETURN(const int64_t kv, kv_heads->integer_at(kv_heads->is_array() ? i : 0));
-    if (kv != 0 && q % kv != 0) {
+    const auto q = heads->integer_at(heads->is_array() ? i : 0);
+    const auto kv = kv_heads->integer_at(kv_heads->is_array() ? i : 0);
+    if (!q) return about(prefix + "attention.head_count", q.error());
+    if (!kv) return about(prefix + "attention.head_count_kv", kv.error());
+    if (*kv != 0 && *q % *kv != 0) {
       return fail::invalid(
-          "The model has {} attention heads, not a multiple of {} key-value heads.", q, kv);
+          "The model has {} attention heads, not a multiple of {} key-value heads.", *q, *kv);
     }
   }
   return {};

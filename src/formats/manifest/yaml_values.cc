@@ -14,6 +14,7 @@ namespace {
 // The whole text as a number, with an optional '+'.
 template <class T>
 std::optional<T> parse_whole(std::string_view text) {
+  if (text.starts_with("+-")) return std::nullopt;
   if (text.starts_with('+')) text.remove_prefix(1);
   T value{};
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -324,7 +324,9 @@ Result<void> reverse_sequence(NodeContext& c) {
   const Dims dims = g.dims(c.in(0));
   QUERN_ASSIGN_OR_RETURN(const std::vector<int64_t> lens, c.ints(1));
   const int64_t batch_axis = c.integer("batch_axis", 1), time_axis = c.integer("time_axis", 0);
-  if (dims.size() < 2 || batch_axis + time_axis != 1 ||
+  const bool are_first_two =
+      (batch_axis == 0 && time_axis == 1) || (batch_axis == 1 && time_axis == 0);
+  if (dims.size() < 2 || !are_first_two ||
       lens.size() != static_cast<size_t>(dims[static_cast<size_t>(batch_axis)])) {
     return fail::invalid("ReverseSequence has axes {} and {}.", batch_axis, time_axis);
   }

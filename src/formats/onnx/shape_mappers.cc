@@ -112,6 +112,7 @@ Result<void> split(NodeContext& c) {
   }
   if (sizes.empty()) {  // equal parts, the last one short
     const auto parts = static_cast<int64_t>(c.node().outputs.size());
+    if (parts == 0) return fail::invalid("Split has no outputs.");
     const int64_t size = (extent + parts - 1) / parts;
     for (int64_t i = 0; i < parts; ++i)
       sizes.push_back(std::clamp<int64_t>(extent - i * size, 0, size));
@@ -390,7 +391,9 @@ Result<void> range(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const double start, c.known_number(0));
   QUERN_ASSIGN_OR_RETURN(const double limit, c.known_number(1));
   QUERN_ASSIGN_OR_RETURN(const double delta, c.known_number(2));
-  const double count = std::ceil((limit - start) / delta);
+  // Limits that the steps lead away from give no elements, -infinity of them too.
+  const double steps = std::ceil((limit - start) / delta);
+  const double count = steps < 0 ? 0 : steps;
   if (!(count < static_cast<double>(kMaxTable))) {
     return fail::invalid("A range of {} elements is too long.", count);
   }
