@@ -1,4 +1,6 @@
 // quern bench: how fast a model runs, beside what the machine can do.
+// Each case is measured several times and its median printed, beside the roof that limits it:
+// memory for decoding, arithmetic for prefill.
 #include <fmt/format.h>
 
 #include <algorithm>

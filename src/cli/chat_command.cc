@@ -1,4 +1,6 @@
 // quern chat: a conversation in the terminal.
+// Answers stream to stdout; everything else, notes and errors, goes to stderr, so that a pipe gets
+// the conversation alone.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // quern check: runs a receipt again, anywhere, and compares the bits.
+// Whoever doubts a text can run its receipt elsewhere; under strict the bits must be equal.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

@@ -1,4 +1,6 @@
 // quern compile: what each pass makes of a graph, and where its values will live.
+// Nothing is loaded or run: passes, fused nodes and the memory plan are facts of the graph and the
+// options.
 #include <fmt/format.h>
 
 #include <algorithm>

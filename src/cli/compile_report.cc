@@ -1,4 +1,5 @@
 // Facts of a compilation, from its traces and its artifact.
+// Gathering and printing are apart, so that JSON and tables cannot disagree.
 #include "cli/compile_report.h"
 
 #include <fmt/format.h>

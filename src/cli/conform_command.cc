@@ -1,4 +1,5 @@
 // quern conform: the conformance suite on a backend, and its certificate.
+// The suite compares every operation with the reference and with the rules of its documentation.
 #include <fmt/format.h>
 
 #include "base/atomic_file.h"

@@ -1,4 +1,5 @@
 // quern convert: a model as one file or several, in either byte order.
+// Weights are copied piece by piece: a model larger than memory is no problem.
 #include <fmt/format.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
 // quern devices: what this build and machine offer.
+// Each backend is asked in turn; one that fails does not hide the others.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 // Flags to engine options.
+// Every command that runs a model shares them, so that a flag means the same everywhere.
 #include "cli/engine_flags.h"
 
 #include <charconv>

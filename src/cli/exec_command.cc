@@ -1,4 +1,5 @@
 // quern exec: runs a graph that is written as a manifest.
+// The graph is compiled as any model is; inputs and outputs are files of NumPy or safetensors.
 #include <fmt/format.h>
 
 #include <algorithm>

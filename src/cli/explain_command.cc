@@ -1,4 +1,6 @@
 // quern explain: where a model or graph runs, why, and what it costs.
+// Predictions come from the cost of each node and the roof of the device; --measure puts times
+// beside them.
 #include <fmt/format.h>
 
 #include "base/atomic_file.h"

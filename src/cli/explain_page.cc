@@ -1,4 +1,5 @@
 // The page of `quern explain --html`: one file with its data, styles and script.
+// Written by hand, without any library, so that it opens from a mail or a disk years later.
 #include "cli/explain_report.h"
 
 namespace quern::cli {

@@ -1,4 +1,5 @@
 // Tables and JSON of an explanation.
+// The same numbers go to tables, JSON and the page.
 #include "cli/explain_report.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // quern graph: the IR of a model or a manifest, as text or as a manifest.
+// The comment line in front has the semantic hash: equal hashes mean equal computations.
 #include <fmt/format.h>
 
 #include "cli/commands.h"

@@ -1,4 +1,5 @@
 // Model files by their magic, manifests by their names, graphs by their text.
+// Commands that look at graphs take any of them.
 #include "cli/graph_source.h"
 
 #include <fmt/format.h>

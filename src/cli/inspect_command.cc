@@ -1,4 +1,5 @@
 // quern inspect: metadata and tensors of a model file.
+// Only the header is read, whatever the size of the file.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
 // Line editing by libedit where standard input is a terminal.
+// A pipe is read line by line without prompts, so that scripts can talk to a model.
 #include "cli/line_editor.h"
 
 #include <editline/readline.h>

@@ -1,4 +1,5 @@
 // quern logits: f32 [tokens, vocabulary] as .npy, fed N tokens at a time.
+// Made for comparisons with other engines: every row, in full precision.
 #include <charconv>
 
 #include "base/fail.h"

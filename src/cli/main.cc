@@ -1,4 +1,5 @@
 // The program `quern`.
+// Commands come from the table in commands.cc; this file knows none of them.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
 // One element or an array.
+// JSON has fewer types than GGUF: all integers are one, all floats another.
 #include "cli/metadata_json.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 // Profiles of runs, averaged.
+// One run to warm up is left out; the others are averaged node by node.
 #include "cli/node_times.h"
 
 #include "base/fail.h"

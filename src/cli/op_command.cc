@@ -1,4 +1,5 @@
 // quern op: one operation on .npy and .safetensors files.
+// An operation becomes a graph of one node, which runs like any other.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,5 @@
 // quern ops: the operations of this build and how backends serve them.
+// What a backend supports is asked of the backend, not written down a second time.
 #include <fmt/format.h>
 
 #include "base/fail.h"

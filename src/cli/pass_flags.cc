@@ -1,4 +1,5 @@
 // Flags to compile options.
+// Every command that compiles shares them.
 #include "cli/pass_flags.h"
 
 #include "base/fail.h"

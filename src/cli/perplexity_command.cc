@@ -1,4 +1,5 @@
 // quern perplexity: how well a model predicts a file.
+// The text is cut into chunks that are scored without what stands before them, as is usual.
 #include <fmt/format.h>
 
 #include <fstream>

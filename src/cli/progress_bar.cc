@@ -1,4 +1,5 @@
 // Drawing of the bar.
+// One line that is drawn over itself, at most twenty times a second.
 #include "cli/progress_bar.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 // Axes, roofs, marks, list.
+// Everything is drawn from back to front into one string; text from outside is escaped.
 #include "cli/roofline_svg.h"
 
 #include <fmt/format.h>

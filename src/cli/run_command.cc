@@ -1,4 +1,5 @@
 // quern run: a prompt in, text out.
+// The order is that of mistakes: flags, then files, then the model, then the prompt.
 #include <fmt/format.h>
 #include <unistd.h>
 

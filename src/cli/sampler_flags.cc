@@ -1,4 +1,5 @@
 // Flags to sampler options and grammars.
+// Defaults are read from the options themselves, so that help texts cannot lie.
 #include "cli/sampler_flags.h"
 
 #include <fmt/format.h>

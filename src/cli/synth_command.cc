@@ -1,4 +1,5 @@
 // quern synth: a random-weight model.
+// Such models say nothing, but they run as real ones do.
 #include <fmt/format.h>
 
 #include "base/fail.h"

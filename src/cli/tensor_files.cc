@@ -1,4 +1,5 @@
 // Reading, writing and describing tensors for commands.
+// The format follows from the ending of the name.
 #include "cli/tensor_files.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Ids separated by commas or spaces.
+// What tokenize prints is taken back, and so is JSON.
 #include "cli/token_list.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // quern tokenize and quern detokenize.
+// Both need the vocabulary alone; weights are never touched.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,4 +1,5 @@
 // quern verify: a model on two devices, node by node.
+// The first node that differs is where the fault is; its inputs can be saved and run again alone.
 #include <fmt/format.h>
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Where each block format keeps fields wider than a byte.
+// Codes are bytes and stay; scales and sums are 16 or 32 bits wide and are swapped.
 #include "formats/byte_order.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Deals tensors to files and copies them.
+// A file is filled until the next tensor would pass the limit; tensors are never cut.
 #include "formats/convert_model.h"
 
 #include <utility>

@@ -1,4 +1,6 @@
 // Header parsing. Sizes are compared with the bytes that remain before anything is allocated.
+// Files come from anywhere: every length and count is checked before it is believed, and errors
+// name byte and key.
 #include "formats/gguf_header.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Places tensors in the file and hands them out.
+// Tensors point into the mapped file; only other byte orders make copies.
 #include "formats/gguf_reader.h"
 
 #include <algorithm>

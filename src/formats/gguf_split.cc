@@ -1,4 +1,5 @@
 // Keys and names of split models, as llama.cpp's gguf-split writes them.
+// A part's name and its metadata must agree, or it belongs to another set.
 #include "formats/gguf_split.h"
 
 #include "base/fail.h"

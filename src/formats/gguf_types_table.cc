@@ -1,4 +1,5 @@
 // The id tables of GGUF and ggml.
+// Numbers are part of the format and never change; removed ones are never used again.
 #include <algorithm>
 #include <array>
 

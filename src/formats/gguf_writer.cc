@@ -1,4 +1,6 @@
 // Header layout, padding and byte order of written files.
+// The header is written first, which needs all sizes: tensors are declared, then appended in the
+// same order.
 #include "formats/gguf_writer.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Lookups with the type wanted.
+// Every successful look-up marks the key as read: what nobody reads may change what the model
+// computes.
 #include "formats/metadata.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // Conversions between the stored types and what a caller asks for.
+// Numbers are kept in the width of the file, so that writing gives the same bytes.
 #include "formats/metadata_value.h"
 
 #include <array>

@@ -1,4 +1,5 @@
 // Checks of shared keys.
+// Readers divide and multiply by these numbers; here they are made safe once.
 #include "formats/model_metadata.h"
 
 #include <algorithm>

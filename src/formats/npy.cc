@@ -1,4 +1,5 @@
 // Data of .npy files.
+// Row-major little-endian data are used in place; other orders are copied.
 #include "formats/npy.h"
 
 #include <array>

@@ -1,4 +1,5 @@
 // A parser of just the Python literals that the header may hold.
+// NumPy itself uses Python to read it; a file must not be able to run anything here.
 #include "formats/npy_header.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Streams tensors through the encoders, in parallel over rows.
+// Errors are measured on the encoded values; their sums do not depend on the number of threads.
 #include "formats/quantize.h"
 
 #include <fmt/format.h>

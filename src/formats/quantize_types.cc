@@ -1,4 +1,5 @@
 // From names of tensors to roles, and from roles to formats.
+// Roles decide how many bits a tensor deserves: what every token passes gets more.
 #include "formats/quantize_types.h"
 
 #include <algorithm>

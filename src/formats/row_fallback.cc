@@ -1,4 +1,5 @@
 // The choice for each format, as the usual mixtures make it.
+// Blocks of 256 do not divide every row; smaller blocks of similar size take their place.
 #include "formats/row_fallback.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Data of safetensors files.
+// Tensors point into the mapped file.
 #include "formats/safetensors.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Header of safetensors files, parsed event by event: no tree of untrusted JSON is built.
+// Offsets must tile the data without gaps, as the format demands.
 #include "formats/safetensors_header.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Plans the tensors of a synthetic model and writes them piece by piece.
+// Nothing is held in memory but the piece that is written.
 #include "formats/synth.h"
 
 #include <algorithm>

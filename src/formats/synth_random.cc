@@ -1,4 +1,5 @@
 // Random codes with scales that give weights of a fixed spread.
+// Codes are drawn directly, so that formats without an encoder can be tested too.
 #include "formats/synth_random.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The shapes that synthetic models come in.
+// The real ones have the sizes of published models, so that benches mean something.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,5 @@
 // Tokens in the byte alphabet of GPT-2.
+// Small enough to read, large enough that texts and chat templates work.
 #include "formats/synth_vocabulary.h"
 
 #include <algorithm>

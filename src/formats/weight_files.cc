@@ -1,4 +1,5 @@
 // One look-up over several files.
+// A name in two files is an error: nothing says which one is meant.
 #include "formats/weight_files.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Prompts against the cache: common prefix, dropped spans, the rest.
+// The cache is a begin of the conversation's tokens; what fits is kept, the rest computed.
 #include "generate/chat_session.h"
 
 #include <algorithm>

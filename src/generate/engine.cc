@@ -1,4 +1,5 @@
 // Opening a model and running tokens through it.
+// A batch is checked as a whole before anything runs, so that an error changes no sequence.
 #include "generate/engine.h"
 
 #include <algorithm>

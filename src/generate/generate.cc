@@ -1,4 +1,5 @@
 // Prefill, then sample and feed back.
+// Text leaves only when no stop string can begin in it and its last character is whole.
 #include "generate/generate.h"
 
 #include <chrono>

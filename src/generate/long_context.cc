@@ -1,4 +1,6 @@
 // Bookkeeping of sequences around the threshold.
+// Rotary factors are part of cached keys: when they change, all keys of the sequence are computed
+// again.
 #include "generate/long_context.h"
 
 #include <algorithm>

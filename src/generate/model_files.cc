@@ -1,4 +1,5 @@
 // Opening what a model consists of.
+// Overrides stand beside the file's metadata and are checked as if they were part of it.
 #include "generate/model_files.h"
 
 #include <utility>

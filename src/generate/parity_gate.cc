@@ -1,4 +1,6 @@
 // Two tokens on two devices.
+// The reference's logits are kept between loads; a kept file can let a device pass, never refuse
+// it.
 #include "generate/parity_gate.h"
 
 #include <algorithm>

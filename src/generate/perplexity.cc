@@ -1,4 +1,5 @@
 // Chunked scoring of a text.
+// The mean surprise of the second half of each chunk, where every token has some context.
 #include "generate/perplexity.h"
 
 #include <cmath>

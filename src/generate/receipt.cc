@@ -1,4 +1,6 @@
 // Making and checking receipts.
+// A check needs no trust: it computes everything again and compares hashes of the logits, step by
+// step.
 #include "generate/receipt.h"
 
 #include <algorithm>

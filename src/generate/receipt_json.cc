@@ -1,4 +1,5 @@
 // Receipts as JSON: {"quern_receipt": 1, "model": {...}, ..., "digests": {"model": "...", ...}}.
+// Every part has a digest, which finds changes before anything runs; it is no signature.
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>

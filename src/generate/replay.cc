@@ -1,4 +1,5 @@
 // A divergent node as files.
+// One node with its inputs is small enough for a bug report, and runs by itself.
 #include "generate/replay.h"
 
 #include <algorithm>

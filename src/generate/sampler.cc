@@ -1,4 +1,6 @@
 // The chain and the draw.
+// Sums are made in double precision and in one order, so that the choice is the same on every
+// machine.
 #include "generate/sampler.h"
 
 #include <algorithm>

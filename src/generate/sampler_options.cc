@@ -1,4 +1,5 @@
 // Ranges of options; names of stages; the text forms of flags.
+// What passes check_sampler_options() cannot make a stage fail.
 #include "generate/sampler_options.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Runs of made-up tokens, timed by the clock on the wall.
+// Sequences of a measurement are clones of one that holds the depth, and are removed behind it.
 #include "generate/speed.h"
 
 #include <algorithm>

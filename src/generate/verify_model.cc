@@ -1,4 +1,5 @@
 // The runs of a model that are compared.
+// Prefill and one decoded token touch every node in both of the ways that generation has.
 #include "generate/verify_model.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Sampled bytes of every weight.
+// Reading all of a large model would take longer than loading it.
 #include "generate/weight_hash.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Binding of inputs, symbols and states.
+// The first thing wrong is reported; nothing is computed before all is right.
 #include "runtime/binding.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // From a graph to something that runs: passes, legality, code, weights.
+// Backends see only graphs that every pass and every check has let through.
 #include "base/fail.h"
 #include "passes/pipeline.h"
 #include "quern/device.h"

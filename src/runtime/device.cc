@@ -1,4 +1,5 @@
 // Names of the contract's enumerations, the registry, and submit-then-wait.
+// What all backends share; the backends themselves are in folders of their own.
 #include "quern/device.h"
 
 #include <fmt/format.h>

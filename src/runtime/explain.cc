@@ -1,4 +1,6 @@
 // Costs against the roof of a device, node by node.
+// The model is the roofline: a node takes as long as its traffic or its arithmetic, whichever is
+// longer.
 #include "runtime/explain.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Two devices side by side, run by run.
+// Keeping every value hides faults of fusion: the graph is then searched by halving, with one value
+// kept at a time.
 #include "runtime/graph_comparison.h"
 
 #include <algorithm>

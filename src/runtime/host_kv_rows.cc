@@ -1,4 +1,5 @@
 // Moving, exporting and importing rows of the host's key-value store.
+// Rows travel in one layout that all stores of a declaration understand.
 #include <algorithm>
 #include <cstring>
 #include <utility>

@@ -1,4 +1,5 @@
 // Pages, sequences and rows of the host's key-value store.
+// Pages are copied when they are written and shared; kernels never see that.
 #include "runtime/host_kv_store.h"
 
 #include <algorithm>

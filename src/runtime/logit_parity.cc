@@ -1,4 +1,5 @@
 // Comparison of two rows of logits.
+// Bits where they are promised; else the angle and the best token, which is what a user sees.
 #include "runtime/logit_parity.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Element by element, in a type that holds every element exactly.
+// Halves and integers up to 32 bits are exact in a double; 64-bit integers are compared as such.
 #include "runtime/tensor_comparison.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // Weights by value id, checked against the graph.
+// Tensors of mapped files stay mapped.
 #include "runtime/weight_loading.h"
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // One pass over the code points; categories and decompositions are utf8proc's.
+// The rules are those of the original BERT code, with its ranges of ideographs.
 #include "text/bert_words.h"
 
 #include <utf8proc.h>

@@ -1,4 +1,5 @@
 // Interning of symbols. Merges that join to the same text give the same symbol, as in the files.
+// Symbols that are no tokens get ids behind the vocabulary: merges may pass through them.
 #include "text/bpe_symbols.h"
 
 #include <deque>

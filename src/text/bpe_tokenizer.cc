@@ -1,4 +1,5 @@
 // Words are independent, so the buffers of one call go from word to word.
+// A word that is a token itself is found without merging, unless the model says otherwise.
 #include "text/bpe_tokenizer.h"
 
 #include <algorithm>

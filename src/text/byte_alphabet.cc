@@ -1,4 +1,5 @@
 // Both directions come from one table that is computed at compile time.
+// 68 bytes have no printable letter of Latin-1 and take the code points from U+0100 on.
 #include "text/byte_alphabet.h"
 
 #include <array>

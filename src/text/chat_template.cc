@@ -1,4 +1,5 @@
 // Parsing and rendering of chat templates.
+// Templates come from model files and are not trusted: every rendering has limits.
 #include "text/chat_template.h"
 
 #include <ctime>

@@ -1,4 +1,5 @@
 // Filling of the table of merges.
+// Half of the slots stay empty, so that searches are short.
 #include "text/merge_table.h"
 
 #include <algorithm>

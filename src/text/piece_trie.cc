@@ -1,4 +1,5 @@
 // Built level by level from the sorted texts, so that the children of a node stand together.
+// A look-up walks the text once and finds every piece on the way.
 #include "text/piece_trie.h"
 
 #include <algorithm>

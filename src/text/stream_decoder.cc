@@ -1,4 +1,5 @@
 // At most three bytes are held: a longer prefix would be whole or broken.
+// What was given out is never taken back.
 #include "text/stream_decoder.h"
 
 #include <utility>

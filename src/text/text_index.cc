@@ -1,4 +1,5 @@
 // Open addressing with linear probing; the hash reads eight bytes at a time.
+// Keys are not copied: they live in the vocabulary.
 #include "text/text_index.h"
 
 #include <bit>

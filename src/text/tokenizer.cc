@@ -1,4 +1,5 @@
 // What all kinds of tokenizers share, and the list of kinds.
+// Special tokens are cut out first; each kind sees only the text between them.
 #include "text/tokenizer.h"
 
 #include <utility>

@@ -1,4 +1,5 @@
 // Only types are checked here; what the values mean is make_tokenizer()'s business.
+// Lists stay as the file has them.
 #include "text/vocabulary_reader.h"
 
 #include <limits>

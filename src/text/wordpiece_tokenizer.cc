@@ -1,4 +1,5 @@
 // Longest match by trying lengths downwards, never longer than the longest token.
+// A word that cannot be covered is unknown as a whole.
 #include "text/wordpiece_tokenizer.h"
 
 #include <algorithm>

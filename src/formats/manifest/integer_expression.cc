@@ -1,4 +1,5 @@
 // Recursive descent over a short text.
+// Integers only, checked at each step: expressions make shapes and repeat counts.
 #include "formats/manifest/integer_expression.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // Declarations to a graph: order, casts, broadcasts.
+// All names are known before any node is made, so that errors can say what is missing and where the
+// other one is.
 #include "formats/manifest/manifest.h"
 
 #include <fmt/format.h>

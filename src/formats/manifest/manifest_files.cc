@@ -1,4 +1,5 @@
 // Includes.
+// Paths are resolved relative to the including file, and stay inside of the manifest's folder.
 #include "formats/manifest/manifest_files.h"
 
 #include <algorithm>

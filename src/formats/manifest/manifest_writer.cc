@@ -1,4 +1,5 @@
 // Graph to YAML. Every text that could be read as something else is quoted.
+// Only what differs from the defaults is written, so that a person can read it.
 #include <algorithm>
 #include <cctype>
 

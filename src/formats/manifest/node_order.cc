@@ -1,4 +1,5 @@
 // Depth-first search with its own stack: chains may be as long as the manifest.
+// Nodes that are in order already stay where they are: the same file gives the same graph.
 #include "formats/manifest/node_order.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The sections of a manifest around its nodes.
+// Every section has short forms; all of them become the same declarations.
 #include <utility>
 
 #include "formats/manifest/declarations.h"

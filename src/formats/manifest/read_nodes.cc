@@ -1,4 +1,5 @@
 // Nodes and repeats of a manifest.
+// Repeats are unrolled here, within limits: the graph has no loops.
 #include <utility>
 
 #include "formats/manifest/declarations.h"

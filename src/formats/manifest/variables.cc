@@ -1,4 +1,5 @@
 // Look-up and substitution. Variables are resolved once, each after those it uses.
+// Whole values keep their kind; references inside of a text become text.
 #include "formats/manifest/variables.h"
 
 #include <charconv>

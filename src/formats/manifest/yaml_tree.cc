@@ -1,4 +1,5 @@
 // Builds the tree from yaml-cpp's events, so that every limit is checked while it grows.
+// Anchors and aliases are copies, counted against the same limits as what they stand for.
 #include "formats/manifest/yaml_tree.h"
 
 #include <yaml-cpp/eventhandler.h>

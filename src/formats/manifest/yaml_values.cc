@@ -1,4 +1,5 @@
 // Scalars to numbers and attributes.
+// A value in quotes is text; without them it is what the declared kind makes of it.
 #include "formats/manifest/yaml_values.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // ONNX products of matrices, attention and rotary positions.
+// Attention is written out in products and a softmax; the passes join it again where a backend can.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,6 @@
 // ONNX operators that work element by element: arithmetic, functions, activations, casts.
+// Operators that have no operation of their own are a few nodes, with the rounding of each step as
+// ONNX has it.
 #include <algorithm>
 #include <array>
 #include <cmath>

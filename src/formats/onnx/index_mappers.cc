@@ -1,4 +1,6 @@
 // ONNX operators that pick or place elements by index.
+// Indices that are known while the graph is built are checked; others are clamped or wrapped at run
+// time.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -1,4 +1,5 @@
 // ONNX comparisons, logic and bit operators. Bools are u8 of 0 and 1.
+// The graph has no type of truth values: masks are numbers.
 #include <array>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
 // Inputs, attributes and outputs of a node.
+// What an operator needs to know at build time comes from constants and initialisers of the model.
 #include "formats/onnx/node_context.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // ONNX norms, softmaxes and losses.
+// Losses follow the same route: they are softmaxes with a choice.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,6 @@
 // Node by node in the model's order, which ONNX demands to be a valid one.
+// Values that are known at build time stay constants and never become nodes unless something uses
+// them.
 #include "formats/onnx/onnx_importer.h"
 
 #include <algorithm>

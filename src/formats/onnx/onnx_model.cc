@@ -1,4 +1,5 @@
 // Messages of onnx.proto, field by field. Numbers after `case` are those of the proto file.
+// Unknown fields are skipped, as the format demands of readers.
 #include "formats/onnx/onnx_model.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The one list of ONNX operators that have an equivalent.
+// Operators that cannot be mapped are listed too, with the reason, for an error that helps.
 #include <algorithm>
 #include <array>
 

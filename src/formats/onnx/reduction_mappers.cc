@@ -1,4 +1,5 @@
 // ONNX operators that reduce or scan axes.
+// Axes come as attribute or as input, depending on the version of the operator.
 #include <algorithm>
 #include <array>
 #include <limits>

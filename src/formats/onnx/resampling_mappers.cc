@@ -1,4 +1,5 @@
 // ONNX operators that resample images: one product with a matrix of weights for each axis.
+// Weights are computed at build time in double precision.
 #include <algorithm>
 #include <array>
 #include <cmath>

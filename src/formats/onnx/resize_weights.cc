@@ -1,4 +1,5 @@
 // Coordinates, then the weights of the neighbours.
+// Every mode is a sparse matrix from input to output places, written out densely.
 #include "formats/onnx/resize_weights.h"
 
 #include <algorithm>

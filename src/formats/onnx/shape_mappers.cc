@@ -1,4 +1,5 @@
 // ONNX operators that rearrange, join, cut and fill tensors.
+// Shapes are known at build time, so most of these cost nothing when the graph runs.
 #include <algorithm>
 #include <array>
 #include <cmath>

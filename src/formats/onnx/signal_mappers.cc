@@ -1,4 +1,5 @@
 // ONNX window functions and Fourier transforms, as products with tables of cosines.
+// Exact for every length, which fast transforms are not.
 #include <array>
 #include <numbers>
 

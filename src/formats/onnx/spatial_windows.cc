@@ -1,4 +1,5 @@
 // Attributes to windows.
+// Padding may be given or asked for; both become numbers of elements at either side.
 #include "formats/onnx/spatial_windows.h"
 
 #include <algorithm>

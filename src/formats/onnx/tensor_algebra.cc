@@ -1,4 +1,5 @@
 // Each expression in a few nodes.
+// Broadcasts are explicit nodes: operations of the graph take equal shapes.
 #include "formats/onnx/tensor_algebra.h"
 
 #include <fmt/format.h>

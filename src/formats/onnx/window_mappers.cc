@@ -1,4 +1,5 @@
 // ONNX convolutions and pools.
+// One and three spatial axes are built from the operations for two.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,4 +1,5 @@
 // Varints and fixed numbers, little-endian on the wire.
+// Lengths are compared with what is left before they are used.
 #include "formats/onnx/wire_reader.h"
 
 #include <bit>

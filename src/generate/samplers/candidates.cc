@@ -1,4 +1,5 @@
 // Sorting and probabilities of candidates.
+// Order is by logit and then by id, so that sorting has one result.
 #include "generate/samplers/candidates.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Cuts of the sorted list.
+// The candidate that crosses the limit stays, as usual.
 #include "generate/samplers/head_filters.h"
 
 namespace quern {

@@ -1,4 +1,5 @@
 // Log-softmax of a row and its best entries.
+// From the model's logits, before any stage has touched them.
 #include "generate/samplers/log_probabilities.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The list of stages.
+// A stage whose options do nothing is not made at all.
 #include "generate/samplers/dry.h"
 #include "generate/samplers/head_filters.h"
 #include "generate/samplers/penalties.h"

@@ -1,4 +1,5 @@
 // Surprise in bits.
+// The cut moves with how surprising the choices were.
 #include "generate/samplers/mirostat.h"
 
 #include "ops/math/strict_math.h"

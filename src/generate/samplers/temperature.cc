@@ -1,4 +1,5 @@
 // Scaling of logits.
+// Differences to the best logit are scaled, which cannot overflow.
 #include "generate/samplers/temperature.h"
 
 #include <algorithm>

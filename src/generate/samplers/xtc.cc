@@ -1,4 +1,5 @@
 // A cut at the head of the sorted list.
+// Only where at least two candidates reach the threshold is there something to leave out.
 #include "generate/samplers/xtc.h"
 
 namespace quern {

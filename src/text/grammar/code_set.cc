@@ -1,4 +1,5 @@
 // Set arithmetic on sorted ranges.
+// All operations are linear in the number of ranges.
 #include "text/grammar/code_set.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // From text to program.
+// Checks come between: what they refuse would make the automaton loop.
 #include "text/grammar/grammar.h"
 
 #include "text/grammar/gbnf_parser.h"

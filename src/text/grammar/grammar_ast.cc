@@ -1,4 +1,5 @@
 // Building expressions.
+// Expressions are numbers in a list, so that a tree can be built in any order and shared.
 #include "text/grammar/grammar_ast.h"
 
 #include <utility>

@@ -1,4 +1,6 @@
 // Closures over splits, calls and returns; interning of frames and states.
+// A state is a set of threads; each thread is a place in the program and a stack of returns, shared
+// with others.
 #include "text/grammar/grammar_automaton.h"
 
 #include <algorithm>

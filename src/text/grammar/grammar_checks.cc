@@ -1,4 +1,5 @@
 // Left recursion and rules without a finite text: what a matcher could never finish.
+// Both are least solutions over all rules, found by looking at the users of each rule that changed.
 #include <algorithm>
 #include <numeric>
 #include <set>

@@ -1,4 +1,5 @@
 // RFC 8259, with bounds where it has none.
+// Rules are made when they are first used: a schema pays for what it needs.
 #include "text/grammar/json_rules.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 // Reading the schema safely, then SchemaConverter.
+// Sizes and depth are checked on the text, before a tree of it exists.
 #include "text/grammar/json_schema.h"
 
 #include "base/fail.h"

@@ -1,4 +1,6 @@
 // Objects and arrays of a schema.
+// Members stand in the order of the schema: any order would need a grammar that grows
+// exponentially.
 #include <algorithm>
 
 #include "base/fail.h"

@@ -1,4 +1,6 @@
 // References, combinations, values and the choice of types.
+// What a grammar cannot hold is refused where it would let wrong texts pass in silence, and listed
+// where it is a hint.
 #include "text/grammar/schema_converter.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Keyword by keyword.
+// Two schemas that must both hold become one that says the same, or an error.
 #include "text/grammar/schema_merge.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Strings of a schema: length, pattern, format.
+// Escapes count as the character they stand for.
 #include "base/fail.h"
 #include "text/grammar/schema_converter.h"
 #include "text/grammar/string_pattern.h"

@@ -1,4 +1,5 @@
 // A walk over the trie of tokens in step with the automaton of the grammar.
+// Parts of the trie below which every byte is allowed are taken as a whole.
 #include "text/grammar/token_constraint.h"
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Attributes, items and iteration of values.
+// Dots and brackets differ only in what they try first.
 #include "base/fail.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/environment.h"

@@ -1,4 +1,5 @@
 // Matching of arguments with parameters.
+// Errors name the callee and the parameter.
 #include "text/jinja/arguments.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Classes and case of characters, from Unicode's data.
+// Python's classes follow Unicode's properties, which are more than the general category.
 #include "text/jinja/characters.h"
 
 #include <utf8proc.h>

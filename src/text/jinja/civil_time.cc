@@ -1,4 +1,5 @@
 // strftime without the C library's locale and clock.
+// Templates print dates; the same time must give the same text on every machine.
 #include "text/jinja/civil_time.h"
 
 #include <array>

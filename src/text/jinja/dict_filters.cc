@@ -1,4 +1,5 @@
 // Filters of dicts, and those of any value.
+// Sorting folds case unless it is told not to, as all of Jinja's sorting does.
 #include <algorithm>
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Look-ups in the lists.
+// Tables are small; a linear search is faster than a map.
 #include "text/jinja/environment.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Statements.
+// Output goes to one string, within the limit of the rendering.
 #include "base/fail.h"
 #include "text/jinja/interpreter.h"
 #include "text/jinja/loop_object.h"

@@ -1,4 +1,5 @@
 // Expressions, from the loosest operator to the tightest.
+// Chains of one precedence are flat nodes: a sum of a thousand terms must not nest a thousand deep.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,5 @@
 // '{} is {name:>5}'.format(a, name=b)
+// The specification may hold fields itself, one level deep, as in Python.
 #include <algorithm>
 
 #include "base/fail.h"

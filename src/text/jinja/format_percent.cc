@@ -1,4 +1,5 @@
 // '%s is %d' % (a, b)
+// Flags, width, precision and conversion in C's order, with Python's meaning.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>

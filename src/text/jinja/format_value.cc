@@ -1,4 +1,5 @@
 // One value laid out by a format specification.
+// Numbers are laid out in parts, since padding and grouping go between sign and digits.
 #include <algorithm>
 #include <array>
 #include <charconv>

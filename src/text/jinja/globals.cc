@@ -1,4 +1,5 @@
 // Functions that every template can call.
+// Nothing here looks at the machine: time comes from the caller.
 #include <utility>
 
 #include "base/fail.h"

@@ -1,4 +1,6 @@
 // Makers of values, and the limits of a rendering.
+// Nothing is freed while a template runs, so that values can be plain pointers; limits bound the
+// sum.
 #include "text/jinja/heap.h"
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // JSON in both directions.
+// Floats print the shortest digits that read back, as Python does it.
 #include "text/jinja/json.h"
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The text between tags, comments, raw blocks; tags are in tag_lexer.cc.
+// Whitespace control is settled here: the parser never sees it.
 #include "text/jinja/lexer.h"
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Lines and columns.
+// Columns count characters, as editors do.
 #include "text/jinja/located_error.h"
 
 #include <fmt/core.h>

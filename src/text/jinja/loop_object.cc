@@ -1,4 +1,5 @@
 // Attributes of `loop`.
+// Methods are values of their own, which a template may store.
 #include "text/jinja/loop_object.h"
 
 #include "base/fail.h"

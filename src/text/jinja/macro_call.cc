@@ -1,4 +1,5 @@
 // Calls of macros.
+// A macro runs in a scope inside of where it was defined, whoever calls it.
 #include <algorithm>
 
 #include "base/fail.h"

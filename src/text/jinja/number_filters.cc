@@ -1,4 +1,5 @@
 // Filters of numbers.
+// What is no number becomes the fallback; templates rely on it.
 #include <array>
 #include <charconv>
 #include <cmath>

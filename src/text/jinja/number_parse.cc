@@ -1,4 +1,5 @@
 // int() and float().
+// Whitespace around, underscores between digits, signs and prefixes: everything that Python takes.
 #include "text/jinja/number_parse.h"
 
 #include <cctype>

@@ -1,4 +1,5 @@
 // Arithmetic, comparison, concatenation.
+// Integers have 64 bits; a result beyond them is an error and never wraps.
 #include "text/jinja/operators.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // The parser's view of its tokens.
+// The token list ends with an end token, so that looking ahead needs no checks.
 #include "text/jinja/parser.h"
 
 #include "base/fail.h"

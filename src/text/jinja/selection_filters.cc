@@ -1,4 +1,5 @@
 // Filters that apply a filter or a test to each item.
+// Results are generators in Jinja: they print as one and are empty after one walk.
 #include "base/fail.h"
 #include "text/jinja/environment.h"
 #include "text/jinja/sorting.h"

@@ -1,4 +1,5 @@
 // Filters of whole sequences.
+// Sizes are reserved before lists are made, so that limits hold.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,5 @@
 // Slices of strings and sequences.
+// Bounds are clamped as Python does it, for any step.
 #include <algorithm>
 
 #include "base/fail.h"

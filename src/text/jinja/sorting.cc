@@ -1,4 +1,5 @@
 // Merge sort with a comparison that can fail.
+// Stable, and it stops at the first pair of values that has no order.
 #include "text/jinja/sorting.h"
 
 #include <algorithm>

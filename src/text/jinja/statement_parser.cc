@@ -1,4 +1,5 @@
 // Tags.
+// Each function reads one tag, its body and its end.
 #include <algorithm>
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Python's string escapes.
+// Halves of surrogates are refused: no text here can hold them.
 #include "text/jinja/string_escapes.h"
 
 #include <algorithm>

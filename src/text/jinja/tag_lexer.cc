@@ -1,4 +1,5 @@
 // Tokens inside tags: names, literals, operators.
+// Numbers and strings are read as Python reads them.
 #include <algorithm>
 #include <array>
 #include <charconv>

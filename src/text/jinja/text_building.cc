@@ -1,4 +1,5 @@
 // Replacing, splitting into lines, padding.
+// The size of a result is known and reserved before it is built.
 #include "text/jinja/text_building.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Filters of texts. Other values are turned into text first.
+// A safe text stays safe only through filters that cannot make it unsafe.
 #include <algorithm>
 
 #include "base/fail.h"

@@ -1,4 +1,5 @@
 // Values and dicts.
+// Small dicts are searched one by one; large ones have an index.
 #include "text/jinja/value.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,5 @@
 // Comparisons as Python makes them.
+// Depth and work are limited: a value may hold itself.
 #include "text/jinja/value_compare.h"
 
 #include <cmath>

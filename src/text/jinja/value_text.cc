@@ -1,4 +1,5 @@
 // str() and repr() of values.
+// Printing a value that holds itself ends with an error.
 #include "text/jinja/value_text.h"
 
 #include <fmt/core.h>
