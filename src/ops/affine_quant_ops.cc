@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/fail.h"
+#include "ops/dim_math.h"
 #include "ops/elementwise.h"
 #include "ops/register_ops.h"
 
@@ -79,7 +80,11 @@ Result<Types> infer_dequant4(const InferContext& context) {
   QUERN_TRY(expect_rank_at_least("q", y, 1));
   QUERN_TRY(check_affine(context.attributes, -128, 127));
   QUERN_ASSIGN_OR_RETURN(y.dtype, float_dtype(context));
-  y.dims.back().factor *= 2;
+  const auto doubled = multiply_dims(y.dims.back(), Dim::constant(2));
+  if (!doubled) {
+    return fail::invalid("Port 'q' has type {}; it is too large.", context.inputs[0]->to_string());
+  }
+  y.dims.back() = *doubled;
   return Types{y};
 }
 

@@ -65,8 +65,8 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
 Result<void> run_append(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   const TensorView& v = context.inputs[1];
-  QUERN_ASSIGN_OR_RETURN(const KvRows places,
-                         find_kv_rows(context, 2, k.shape[1], k.shape[2], v.shape[2]));
+  QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 2, KvHeadCount::kSame,
+                                                           k.shape[1], k.shape[2], v.shape[2]));
   const int64_t heads = k.shape[1];
   std::vector<float> key(static_cast<size_t>(k.shape[2]));
   std::vector<float> value(static_cast<size_t>(v.shape[2]));
@@ -129,8 +129,9 @@ void attend_group(const KernelContext& context, const KvRows& places, const Cach
 
 Result<void> run_cached(const KernelContext& context) {
   const int64_t head_dim = context.inputs[0].shape[2];
-  QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 1, context.inputs[0].shape[1],
-                                                           head_dim, context.outputs[0].shape[2]));
+  QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 1, KvHeadCount::kMultiple,
+                                                           context.inputs[0].shape[1], head_dim,
+                                                           context.outputs[0].shape[2]));
   const CachedRule rule(context.attributes, head_dim);
   const std::vector<float> sinks = load_all<float>(context.inputs[3]);
   for (int64_t head = 0; head < places.kv->num_heads(); ++head) {

@@ -361,6 +361,32 @@ TEST(CachedAttention, RefusesAStoreOfAnotherState) {
             "State 'kv' is not bound to a key-value store.");
 }
 
+// A store with fewer heads than the rows would be written past its last one.
+TEST(KvAppend, RefusesAStoreOfFewerHeads) {
+  MemoryKv kv({.heads = 2, .key_dim = 4, .value_dim = 4, .rows = 4});
+  std::vector<float> rows(16);
+  std::vector<int32_t> place(1);
+  const auto append_heads = [&](int64_t heads) {
+    const auto view = [](DType dtype, const Shape& shape, void* data) {
+      return TensorView{dtype, shape, static_cast<std::byte*>(data)};
+    };
+    const std::vector<TensorView> inputs = {view(DType::kF32, {1, heads, 4}, rows.data()),
+                                            view(DType::kF32, {1, heads, 4}, rows.data()),
+                                            view(DType::kI32, {1}, place.data()),
+                                            view(DType::kI32, {1}, place.data())};
+    const Attributes attributes{{"state", std::string("kv")}, {"layer", int64_t{0}}};
+    return builtin_ops().find("kv.append")->reference({inputs, {}, attributes, &kv});
+  };
+  EXPECT_TRUE(append_heads(2));
+  const auto refused = append_heads(4);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(
+      refused.error().message,
+      "State 'kv' is bound to a store of 1 layers with 2 heads of 4 and 4, which does not fit "
+      "heads of 4 and 4.");
+  EXPECT_EQ(kv.num_rows(), 2u);
+}
+
 TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
   const TensorType q{.dims = {Dim::symbolic('T'), Dim::constant(1), Dim::constant(256)}};
   const TensorType places{.dtype = DType::kI32, .dims = {Dim::symbolic('T')}};

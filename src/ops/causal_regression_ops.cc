@@ -31,7 +31,7 @@ void store_all(const TensorView& view, const std::vector<double>& values) {
 Result<Types> infer_backdoor(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(TensorType p, float_port(context, 0));
-    QUERN_TRY(type_rules::expect_rank_at_least("Y", p, 1));
+    QUERN_TRY(type_rules::expect_rank_at_least("p_y_given_xz", p, 1));
     QUERN_TRY(expect_port(context, 1, {p.dtype, {p.dims.back()}}));
     p.dims.pop_back();
     return Types{p};

@@ -71,8 +71,8 @@ OpDef comparison_op(std::string id, std::string doc, Formula) {
 Result<Types> infer_where(const InferContext& context) {
   const TensorType& x = *context.inputs[1];
   QUERN_TRY(expect_whole_elements("x", x));
-  QUERN_TRY(expect_same_type(context, 2, x, "port 'x'"));
-  QUERN_TRY(expect_same_type(context, 0, TensorType{DType::kU8, x.dims}, "a mask for port 'x'"));
+  QUERN_TRY(expect_same_type(context, 2, x, "x"));
+  QUERN_TRY(expect_type(context, 0, TensorType{DType::kU8, x.dims}, "a mask for 'x'"));
   return Types{x};
 }
 

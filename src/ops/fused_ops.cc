@@ -31,7 +31,7 @@ Result<Types> infer_fused(const InferContext& context) {
   QUERN_TRY(expect_rank("b", b, 2));
   QUERN_TRY(expect_dim("b", b, 0, a.dims[1], "the columns of 'a'"));
   if (context.inputs[2] != nullptr) {
-    QUERN_TRY(expect_same_type(context, 2, {a.dtype, {b.dims[1]}}, "a row of the product"));
+    QUERN_TRY(expect_type(context, 2, {a.dtype, {b.dims[1]}}, "a row of the product"));
   }
   return Types{{a.dtype, {a.dims[0], b.dims[1]}}};
 }
@@ -70,7 +70,9 @@ Result<Attributes> linear_attributes(const Attributes& attributes) {
   for (const char* name : {"d_q", "d_k", "d_v"}) {
     const int64_t extent = attributes.integer(name);
     const auto sum = checked_add(rows, extent);
-    if (extent < 1 || !sum) return fail::invalid("Attribute '{}' is {}.", name, extent);
+    if (extent < 1)
+      return fail::invalid("Attribute '{}' is {}; it must be 1 or more.", name, extent);
+    if (!sum) return fail::invalid("With attribute '{}', {}, the rows are too many.", name, extent);
     rows = *sum;
   }
   return Attributes{{"in_features", attributes.integer("d_in")},

@@ -36,14 +36,16 @@ Result<DType> key_type_of(const StateDecl& state) {
 }
 
 // The store in use must have been made for the declared state.
-Result<void> check_store(const KernelContext& context, int64_t heads, int64_t key_dim,
-                         int64_t value_dim) {
+Result<void> check_store(const KernelContext& context, KvHeadCount relation, int64_t heads,
+                         int64_t key_dim, int64_t value_dim) {
   const std::string& name = context.attributes.text("state");
   if (context.kv == nullptr) {
     return fail::precondition("State '{}' is not bound to a key-value store.", name);
   }
   const KvState& kv = *context.kv;
-  if (kv.key_dim() == key_dim && kv.value_dim() == value_dim && heads % kv.num_heads() == 0 &&
+  const bool has_heads =
+      relation == KvHeadCount::kSame ? heads == kv.num_heads() : heads % kv.num_heads() == 0;
+  if (kv.key_dim() == key_dim && kv.value_dim() == value_dim && has_heads &&
       context.attributes.integer("layer") < kv.num_layers()) {
     return {};
   }
@@ -97,9 +99,9 @@ Result<void> check_kv_places(const InferContext& context, size_t first, const Di
   return {};
 }
 
-Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, int64_t heads,
-                            int64_t key_dim, int64_t value_dim) {
-  QUERN_TRY(check_store(context, heads, key_dim, value_dim));
+Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, KvHeadCount relation,
+                            int64_t heads, int64_t key_dim, int64_t value_dim) {
+  QUERN_TRY(check_store(context, relation, heads, key_dim, value_dim));
   QUERN_ASSIGN_OR_RETURN(const KvPlaces tokens,
                          find_kv_places(context.kv, context.attributes.text("state"),
                                         context.inputs[first], context.inputs[first + 1]));

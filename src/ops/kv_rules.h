@@ -32,10 +32,14 @@ struct KvRows {
   const int32_t* sequences;
 };
 
+// How the heads of rows relate to those of the store: rows of keys and values have as many, queries
+// a multiple of them.
+enum class KvHeadCount { kSame, kMultiple };
+
 // Every token must name a known sequence and a position that it has room for. `first` is the port
 // of the positions, `heads` and the dims those of the rows at hand. Errors: a store that was made
 // for another state, an unknown sequence, a position out of room.
-Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, int64_t heads,
-                            int64_t key_dim, int64_t value_dim);
+Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, KvHeadCount relation,
+                            int64_t heads, int64_t key_dim, int64_t value_dim);
 
 }  // namespace quern

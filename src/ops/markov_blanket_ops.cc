@@ -152,7 +152,7 @@ struct MutualInformationKernel {
 Result<Types> infer_partition(const InferContext& context) {
   if (is_table(context)) {
     const TensorType& internal = *context.inputs[1];
-    QUERN_TRY(type_rules::expect_rank("masks", internal, 1));
+    QUERN_TRY(type_rules::expect_rank("internal", internal, 1));
     QUERN_TRY(expect_integers(context, 1, internal.dims));
     QUERN_TRY(expect_integers(context, 0, {internal.dims[0], internal.dims[0]}));
     return Types{{DType::kI64, internal.dims}};

@@ -17,7 +17,7 @@ Result<std::vector<TensorType>> infer_optimizer(const InferContext& context) {
   outputs.push_back(step);
   for (size_t port = 2; port < context.inputs.size(); ++port) {
     if (context.inputs[port] == nullptr) continue;
-    QUERN_TRY(type_rules::expect_same_type(context, port, outputs[port - 1], "its output"));
+    QUERN_TRY(type_rules::expect_type(context, port, outputs[port - 1], "as its output"));
   }
   return outputs;
 }

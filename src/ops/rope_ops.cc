@@ -39,7 +39,8 @@ Result<void> check_numbers(const Attributes& attributes,
   for (const std::string_view name : positive) {
     const double value = attributes.number(name);
     if (value > 0.0 && value <= 1e300) continue;
-    return fail::invalid("Attribute '{}' is {}; it must be above 0.", name, value);
+    return fail::invalid("Attribute '{}' is {}; it must be above 0 and at most 1e300.", name,
+                         value);
   }
   return {};
 }

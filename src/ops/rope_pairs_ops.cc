@@ -20,8 +20,8 @@ Result<std::vector<TensorType>> infer_rope_pairs(const InferContext& context) {
                          x.to_string(), half_dim);
   }
   const TensorType angles{x.dtype, {x.dims[0], Dim::constant(half_dim)}};
-  QUERN_TRY(expect_same_type(context, 1, angles, "the pairs of x"));
-  QUERN_TRY(expect_same_type(context, 2, angles, "the pairs of x"));
+  QUERN_TRY(expect_type(context, 1, angles, "one for each pair of 'x'"));
+  QUERN_TRY(expect_type(context, 2, angles, "one for each pair of 'x'"));
   return std::vector<TensorType>{x};
 }
 

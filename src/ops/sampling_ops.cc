@@ -33,7 +33,8 @@ Result<Types> infer_greedy(const InferContext& context) {
 Result<Types> sample_types(const InferContext& context, const Dim& kept) {
   const double temperature = context.attributes.number("temperature");
   if (!(temperature >= 0) || std::isinf(temperature)) {
-    return fail::invalid("Attribute 'temperature' is {}; it must be 0 or more.", temperature);
+    return fail::invalid("Attribute 'temperature' is {}; it must be finite and 0 or more.",
+                         temperature);
   }
   return Types{
       {DType::kI32, {Dim::constant(1)}}, {DType::kI32, {kept}}, {context.inputs[0]->dtype, {kept}}};
@@ -67,11 +68,19 @@ Result<int64_t> greedy(const FloatInput<T>& logits) {
   return best;
 }
 
+// The same, where there is a token to choose: -infinity forbids one, +infinity is no weight.
+template <class T>
+Result<int64_t> finite_greedy(const FloatInput<T>& logits) {
+  QUERN_ASSIGN_OR_RETURN(const int64_t best, greedy(logits));
+  if (!std::isinf(logits[best])) return best;
+  return fail::invalid("The largest logit, at {}, is {}; it must be finite.", best, logits[best]);
+}
+
 struct GreedyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> logits(context.inputs[0]);
-    QUERN_ASSIGN_OR_RETURN(const int64_t best, greedy(logits));
+    QUERN_ASSIGN_OR_RETURN(const int64_t best, finite_greedy(logits));
     context.outputs[0].as<int32_t>()[0] = static_cast<int32_t>(best);
     return {};
   }
@@ -87,10 +96,7 @@ struct Candidates {
 
 template <class T>
 Result<Candidates<T>> rank_candidates(const FloatInput<T>& logits, double temperature) {
-  QUERN_ASSIGN_OR_RETURN(const int64_t best, greedy(logits));
-  if (std::isinf(logits[best])) {
-    return fail::invalid("The largest logit, at {}, is {}; it must be finite.", best, logits[best]);
-  }
+  QUERN_ASSIGN_OR_RETURN(const int64_t best, finite_greedy(logits));
   Candidates<T> result;
   const T t = static_cast<T>(temperature);
   const T max = logits[best] / t;
@@ -113,14 +119,17 @@ void draw(const KernelContext& context, const Candidates<T>& candidates, size_t 
   std::fill_n(kept, probabilities.size(), -1);
   std::fill_n(probabilities.data(), probabilities.size(), T(0));
   const T u = random_words(context).uniform_f32(0);
-  size_t chosen = num_kept - 1;
+  // Rounded probabilities may sum to less than u: then the last that has a share is drawn.
+  size_t chosen = 0;
+  bool is_drawn = false;
   T reached = 0;
   for (size_t i = num_kept; i-- > 0;) kept[i] = candidates.ids[i];
   for (size_t i = 0; i < num_kept; ++i) {
     const T p = candidates.weights[i] / sum;
     probabilities[static_cast<int64_t>(i)] = p;
     reached = reached + p;
-    if (u < reached) chosen = std::min(chosen, i);
+    if (!is_drawn && p > T(0)) chosen = i;
+    is_drawn = is_drawn || u < reached;
   }
   context.outputs[0].as<int32_t>()[0] = candidates.ids[chosen];
 }
@@ -128,7 +137,7 @@ void draw(const KernelContext& context, const Candidates<T>& candidates, size_t 
 // Temperature 0 keeps the largest logit alone.
 template <class T>
 Result<void> sample_greedily(const KernelContext& context, const FloatInput<T>& logits) {
-  QUERN_ASSIGN_OR_RETURN(const int64_t best, greedy(logits));
+  QUERN_ASSIGN_OR_RETURN(const int64_t best, finite_greedy(logits));
   draw(context, Candidates<T>{{static_cast<int32_t>(best)}, {T(1)}, T(1)}, 1);
   return {};
 }
@@ -166,27 +175,26 @@ struct TopPKernel {
 
 OpDef sample_op(std::string id, std::string doc, AttributeDef limit, OpDef::Infer infer,
                 OpDef::Kernel kernel) {
-  return {
-      .id = std::move(id),
-      .doc = std::move(doc) +
-             " Weights are exp(logit / temperature - max) in falling order of logits, ties by "
-             "index; probabilities are weight / sum of the kept; the token is the first whose "
-             "running sum passes u, 24 random bits. Kept ids are padded with -1, probabilities "
-             "with 0. Temperature 0 is greedy; a NaN logit is an error.",
-      .shape_rule =
-          "logits [N] floats; token i32 [1], kept_ids i32 and kept_probs "
-          "of logits' dtype [min(top_k, N)] (top_p: [N]).",
-      .edge_rule =
-          "NaN, +infinity, only -infinity and no logits are errors; "
-          "-infinity is never drawn.",
-      .f32_bound = 8,
-      .inputs = {port("logits")},
-      .outputs = {port("token"), port("kept_ids"), port("kept_probs")},
-      .attributes = {std::move(limit), number("temperature", 1.0, "0 or more."), seed_attribute(),
-                     node_id_attribute()},
-      .effect = Effect::kRandom,
-      .infer = infer,
-      .reference = kernel};
+  return {.id = std::move(id),
+          .doc = std::move(doc) +
+                 " Weights are exp(logit / temperature - max) in falling order of logits, ties by "
+                 "index; probabilities are weight / sum of the kept; the token is the first whose "
+                 "running sum passes u, 24 random bits. Kept ids are padded with -1, probabilities "
+                 "with 0. Temperature 0 is greedy; a NaN logit is an error.",
+          .shape_rule =
+              "logits [N] floats; token i32 [1], kept_ids i32 and kept_probs "
+              "of logits' dtype [min(top_k, N)] (top_p: [N]).",
+          .edge_rule =
+              "NaN, +infinity, only -infinity and no logits are errors; "
+              "-infinity is never drawn.",
+          .f32_bound = 8,
+          .inputs = {port("logits")},
+          .outputs = {port("token"), port("kept_ids"), port("kept_probs")},
+          .attributes = {std::move(limit), number("temperature", 1.0, "0 or more."),
+                         seed_attribute(), node_id_attribute()},
+          .effect = Effect::kRandom,
+          .infer = infer,
+          .reference = kernel};
 }
 
 }  // namespace

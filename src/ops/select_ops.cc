@@ -14,7 +14,7 @@ Result<std::vector<TensorType>> infer_select_rows(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_rank_at_least("x", x, 1));
   QUERN_TRY(expect_whole_elements("x", x));
-  QUERN_TRY(expect_same_type(context, 1, x, "port 'x'"));
+  QUERN_TRY(expect_same_type(context, 1, x, "x"));
   QUERN_TRY(expect_dtype("chooses_y", *context.inputs[2], {DType::kI32}));
   QUERN_TRY(expect_rank("chooses_y", *context.inputs[2], 1));
   QUERN_TRY(expect_dim("chooses_y", *context.inputs[2], 0, x.dims[0], "the rows of 'x'"));

@@ -164,8 +164,9 @@ Result<Types> infer_merge_heads(const InferContext& context) {
   QUERN_TRY(expect_rank("x", x, 4));
   const auto width = multiply_dims(x.dims[1], x.dims[3]);
   if (!width) {
-    return fail::invalid("Port 'x' has type {}; heads and head width cannot both be symbolic.",
-                         x.to_string());
+    return fail::invalid(
+        "Port 'x' has type {}; heads times head width has two symbols or is too large.",
+        x.to_string());
   }
   return Types{{x.dtype, {x.dims[0], x.dims[2], *width}}};
 }
@@ -187,8 +188,7 @@ Result<std::vector<Dim>> broadcast_target(const InferContext& context) {
   const auto& shape = context.attributes.integers("shape");
   if (context.inputs[1] != nullptr) {
     if (shape.empty()) return context.inputs[1]->dims;
-    return fail::invalid(
-        "shape.broadcast takes the attribute 'shape' or the port 'like', not both.");
+    return fail::invalid("The attribute 'shape' and the port 'like' exclude each other.");
   }
   QUERN_TRY(check_rank_limit("shape", static_cast<int64_t>(shape.size())));
   std::vector<Dim> dims;

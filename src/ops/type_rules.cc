@@ -90,8 +90,12 @@ TensorType with_last_dim(const TensorType& type, DType dtype, const Dim& last) {
 Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank) {
   const int64_t resolved = axis < 0 ? axis + rank : axis;
   if (resolved >= 0 && resolved < rank) return static_cast<int>(resolved);
-  return fail::invalid("Attribute '{}' is {}; a tensor of rank {} has axes {} to {}.", attribute,
-                       axis, rank, -rank, rank - 1);
+  if (rank == 0) {
+    return fail::invalid("Attribute '{}' names axis {}; a tensor of rank 0 has no axes.", attribute,
+                         axis);
+  }
+  return fail::invalid("Attribute '{}' names axis {}; a tensor of rank {} has axes {} to {}.",
+                       attribute, axis, rank, -rank, rank - 1);
 }
 
 Result<void> expect_whole_elements(std::string_view port, const TensorType& type) {
@@ -119,6 +123,14 @@ Result<void> expect_same_type(const InferContext& context, size_t port, const Te
   if (found == wanted) return {};
   return fail::invalid("Port '{}' has type {}; it needs the type of '{}', {}.",
                        port_name(context, port), found.to_string(), other, wanted.to_string());
+}
+
+Result<void> expect_type(const InferContext& context, size_t port, const TensorType& wanted,
+                         std::string_view meaning) {
+  const TensorType& found = *context.inputs[port];
+  if (found == wanted) return {};
+  return fail::invalid("Port '{}' has type {}; it must be {}, {}.", port_name(context, port),
+                       found.to_string(), wanted.to_string(), meaning);
 }
 
 }  // namespace quern::type_rules

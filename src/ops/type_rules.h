@@ -46,8 +46,11 @@ Result<void> expect_whole_elements(std::string_view port, const TensorType& type
 Result<void> check_rank_limit(std::string_view name, int64_t rank);
 // The name of an input port, for rules that many operations share.
 std::string_view port_name(const InferContext& context, size_t port);
-// The input must have exactly the type `wanted`, which is the type of `other`.
+// The input must have exactly the type `wanted`, which is the type of the port `other`.
 Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,
                               std::string_view other);
+// The same where the type is no other port's; `meaning` says what it is: "a row of the product".
+Result<void> expect_type(const InferContext& context, size_t port, const TensorType& wanted,
+                         std::string_view meaning);
 
 }  // namespace quern::type_rules

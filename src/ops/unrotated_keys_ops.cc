@@ -46,8 +46,9 @@ template <class F>
 Result<void> for_each_row(const KernelContext& context, const TensorView& rows, size_t first,
                           F&& f) {
   const int64_t value_dim = context.kv == nullptr ? 0 : context.kv->value_dim();
-  QUERN_ASSIGN_OR_RETURN(const KvRows places,
-                         find_kv_rows(context, first, rows.shape[1], rows.shape[2], value_dim));
+  QUERN_ASSIGN_OR_RETURN(
+      const KvRows places,
+      find_kv_rows(context, first, KvHeadCount::kSame, rows.shape[1], rows.shape[2], value_dim));
   if (!places.kv->keeps_unrotated()) {
     return fail::precondition("State '{}' is bound to a store that keeps no unrotated keys.",
                               context.attributes.text("state"));
