@@ -112,15 +112,26 @@ class Placer {
 
 }  // namespace
 
+// Remembers the last star only: what an earlier one took never needs to change, so that the time is
+// at most the product of the lengths.
 bool matches_pattern(std::string_view name, std::string_view pattern) {
-  const size_t star = pattern.find('*');
-  if (star == std::string_view::npos) return name == pattern;
-  if (!name.starts_with(pattern.substr(0, star))) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (size_t i = star; i <= name.size(); ++i) {
-    if (matches_pattern(name.substr(i), rest)) return true;
+  size_t i = 0, p = 0;
+  size_t star = std::string_view::npos, taken = 0;  // the star's place, and where its run ends
+  while (i < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = i;
+    } else if (p < pattern.size() && pattern[p] == name[i]) {
+      ++i;
+      ++p;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      i = ++taken;
+    } else {
+      return false;
+    }
   }
-  return false;
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 Result<Graph> place(const Graph& graph, const PassOptions& options) {
