@@ -17,6 +17,7 @@ std::vector<std::byte> counting(size_t size) {
   return bytes;
 }
 
+// Widths of 1 to 16 bytes; a rest that makes no group is a mistake of the caller.
 TEST(ByteOrder, GroupsAreReversedOnTheirOwn) {
   auto bytes = counting(8);
   const auto original = bytes;
@@ -73,6 +74,7 @@ std::string moved_bytes(DType dtype) {
   return moved;
 }
 
+// Offsets counted by hand from the definition of each block.
 TEST(ByteOrder, FieldsOfBlocksLieWhereGgmlHasThem) {
   EXPECT_EQ(moved_bytes(DType::kQ4_0), "0 1");
   EXPECT_EQ(moved_bytes(DType::kQ4_1), "0 1 2 3");
@@ -91,6 +93,7 @@ TEST(ByteOrder, FieldsOfBlocksLieWhereGgmlHasThem) {
   EXPECT_EQ(moved_bytes(DType::kComplex64), "0 1 2 3 4 5 6 7");
 }
 
+// Real and imaginary part stay in their order.
 TEST(ByteOrder, ComplexNumbersSwapPartByPart) {
   std::vector<std::byte> bytes(8);
   for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(i);
@@ -99,6 +102,7 @@ TEST(ByteOrder, ComplexNumbersSwapPartByPart) {
   EXPECT_EQ(bytes[4], std::byte{7});
 }
 
+// Every width.
 TEST(ByteCursor, TakesNumbersOfBothOrders) {
   const auto bytes = std::vector<std::byte>{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   ByteCursor little(bytes);
@@ -113,6 +117,7 @@ TEST(ByteCursor, TakesNumbersOfBothOrders) {
   EXPECT_EQ(little.offset(), 4U);
 }
 
+// So that the error can name the place.
 TEST(ByteCursor, MovesNothingWhereTooFewBytesRemain) {
   const auto bytes = counting(3);
   ByteCursor cursor(bytes);

@@ -26,6 +26,7 @@ std::string key_error(const Fill& fill, std::endian order = std::endian::little)
   return metadata ? "none" : metadata.error().message;
 }
 
+// The version decides: 3 read the wrong way is a large number.
 TEST(GgufHeader, PreambleOfBothOrders) {
   for (const auto order : {std::endian::little, std::endian::big}) {
     for (const uint32_t version : {2U, 3U}) {
@@ -41,6 +42,7 @@ TEST(GgufHeader, PreambleOfBothOrders) {
   }
 }
 
+// Files of other formats are the most common mistake.
 TEST(GgufHeader, PreambleErrors) {
   const auto error = [](const std::string& bytes) {
     return read_preamble(as_span(bytes)).error().message;
@@ -60,6 +62,7 @@ TEST(GgufHeader, PreambleErrors) {
             "GGUF version 7 is unknown; versions 2 and 3 are supported.");
 }
 
+// Alone and in arrays.
 TEST(GgufHeader, EachTypeOfValueComesBackInBothOrders) {
   for (const auto order : {std::endian::little, std::endian::big}) {
     GgufBytes b(order);
@@ -88,6 +91,7 @@ TEST(GgufHeader, EachTypeOfValueComesBackInBothOrders) {
   }
 }
 
+// Readers ask for element 0 all the same.
 TEST(GgufHeader, ArraysOfEveryTypeMayBeEmpty) {
   for (const uint32_t type : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 10U, 11U, 12U}) {
     GgufBytes b;
@@ -100,6 +104,7 @@ TEST(GgufHeader, ArraysOfEveryTypeMayBeEmpty) {
   }
 }
 
+// 2^60 keys must not be reserved.
 TEST(GgufHeader, CountsOfKeysAndTensorsAreHeldAgainstTheBytes) {
   for (const int64_t count : {int64_t{1}, int64_t{1000}, INT64_MAX, int64_t{-1}, INT64_MIN}) {
     ByteCursor keys(as_span("x"));
@@ -114,6 +119,7 @@ TEST(GgufHeader, CountsOfKeysAndTensorsAreHeldAgainstTheBytes) {
   }
 }
 
+// From nothing to more than a line.
 TEST(GgufHeader, NamesAreBounded) {
   const auto error = [](uint64_t size, std::string_view name) {
     GgufBytes b;
@@ -137,6 +143,7 @@ TEST(GgufHeader, NamesAreBounded) {
             "The name of metadata key number 0 at byte 0 holds a control character.");
 }
 
+// Letters of any script, but no controls.
 TEST(GgufHeader, ValidNames) {
   EXPECT_TRUE(is_valid_name("blk.0.attn_q.weight"));
   EXPECT_TRUE(is_valid_name("\xc3\xa9 with space"));
@@ -151,6 +158,7 @@ TEST(GgufHeader, ValidNames) {
   EXPECT_EQ(shortened(std::string(81, 'n')), std::string(77, 'n') + "...");
 }
 
+// Lengths of 2^63 - 1 and products that wrap.
 TEST(GgufHeader, LengthsOfValuesAreHeldAgainstTheBytes) {
   for (const uint64_t size : {uint64_t{1} << 40, uint64_t{INT64_MAX}, UINT64_MAX}) {
     EXPECT_EQ(key_error([&](GgufBytes& b) { b.number(uint32_t{8}).number(size).raw("ab"); }),
@@ -172,6 +180,7 @@ TEST(GgufHeader, LengthsOfValuesAreHeldAgainstTheBytes) {
   }
 }
 
+// And arrays of arrays, which no reader takes.
 TEST(GgufHeader, ValuesOfUnknownTypes) {
   EXPECT_EQ(key_error([](GgufBytes& b) { b.number(uint32_t{13}).number(uint64_t{0}); }),
             "Metadata key 'k': The value before byte 13 is of the unknown type 13.");
@@ -201,6 +210,7 @@ std::string entry_error(uint32_t rank, std::initializer_list<int64_t> dims, uint
   return entries ? (*entries)[0].shape.to_string() : entries.error().message;
 }
 
+// The file has the fastest axis first.
 TEST(GgufHeader, ShapesAreReversedAndBounded) {
   EXPECT_EQ(entry_error(2, {3, 2}), "[2, 3]");
   EXPECT_EQ(entry_error(0, {}), "[]");
@@ -219,6 +229,7 @@ TEST(GgufHeader, ShapesAreReversedAndBounded) {
             "weights.");
 }
 
+// Of any integer type.
 TEST(GgufHeader, AlignmentIsAPowerOfTwo) {
   const auto alignment = [](MetadataValue value) {
     Metadata m;
@@ -241,6 +252,7 @@ TEST(GgufHeader, AlignmentIsAPowerOfTwo) {
             "Metadata key 'general.alignment' is of type string; an integer is needed.");
 }
 
+// For names with dots and digits too.
 TEST(GgufSplit, PathsAndPrefixesAreOpposites) {
   EXPECT_EQ(split_part_path("m", 0, 3), "m-00001-of-00003.gguf");
   EXPECT_EQ(split_part_path("a/b", 99998, 99999), "a/b-99999-of-99999.gguf");
@@ -253,6 +265,7 @@ TEST(GgufSplit, PathsAndPrefixesAreOpposites) {
   EXPECT_EQ(split_prefix("-00001-of-00003.gguf", {0, 3, {}}), "");
 }
 
+// Part numbers count from 0 in metadata.
 TEST(GgufSplit, PlacesComeBackAndAreChecked) {
   Metadata m;
   m.set("other", MetadataValue::text("kept"));

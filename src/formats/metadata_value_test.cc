@@ -29,6 +29,7 @@ std::array<std::string, 4> all_of(const MetadataValue& value) {
 
 using Four = std::array<std::string, 4>;
 
+// 0 and 1 are, as some converters write them.
 TEST(MetadataValue, IntegersOfEveryWidthAreIntegersNumbersAndSometimesBools) {
   EXPECT_EQ(all_of(MetadataValue::number<uint8_t>(255)),
             (Four{"255", "255.000000", "holds 255; a bool is needed",
@@ -50,6 +51,7 @@ TEST(MetadataValue, IntegersOfEveryWidthAreIntegersNumbersAndSometimesBools) {
             "is of type u64; a bool is needed");
 }
 
+// No value is rounded or parsed in silence.
 TEST(MetadataValue, FloatsBoolsAndTextsAreThemselvesOnly) {
   EXPECT_EQ(all_of(MetadataValue::number(0.5F)),
             (Four{"is of type f32; an integer is needed", "0.500000",
@@ -80,6 +82,7 @@ TEST(MetadataValue, ElementsOutsideAreErrors) {
   EXPECT_EQ(shown(MetadataValue::text("x").text_at(1)), "has 1 elements; element 1 is needed");
 }
 
+// NaN payloads and negative zero too.
 TEST(MetadataValue, ArraysKeepOrderAndBytes) {
   const std::array<uint16_t, 3> numbers = {1, 515, 65535};
   const MetadataValue value = MetadataValue::numbers<uint16_t>(numbers);
@@ -90,6 +93,7 @@ TEST(MetadataValue, ArraysKeepOrderAndBytes) {
   EXPECT_NE(value, MetadataValue::numbers<int16_t>(std::array<int16_t, 3>{1, 515, -1}));
 }
 
+// With empty ones and zeros between.
 TEST(MetadataValue, TextsLieEndToEnd) {
   const MetadataValue value = MetadataValue::texts(
       std::array<std::string_view, 4>{"", "ab", "", std::string_view("\0c", 2)});
@@ -104,6 +108,7 @@ TEST(MetadataValue, TextsLieEndToEnd) {
   EXPECT_NE(value, MetadataValue::packed_texts(std::string("ab\0c", 4), {0, 1, 2, 4}));
 }
 
+// For errors and for bounds.
 TEST(MetadataValue, NamesAndWidthsOfEveryType) {
   const std::array<std::string_view, kNumMetadataTypes> names = {
       "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "bool", "string"};
@@ -116,6 +121,7 @@ TEST(MetadataValue, NamesAndWidthsOfEveryType) {
   }
 }
 
+// They can never change.
 TEST(GgufTypes, IdsOfValuesAreThoseOfTheFormat) {
   EXPECT_EQ(gguf::metadata_type_id(MetadataType::kUint8), 0U);
   EXPECT_EQ(gguf::metadata_type_id(MetadataType::kBool), 7U);
@@ -151,6 +157,7 @@ TEST(GgufTypes, IdsOfTensorsComeBack) {
   EXPECT_EQ(gguf::tensor_type_id(DType::kComplex64), std::nullopt);
 }
 
+// Old files and newer ones.
 TEST(GgufTypes, RemovedAndUnknownIdsSayWhy) {
   EXPECT_EQ(gguf::find_tensor_dtype(4).error().message,
             "is of type 4 (q4_2), which was removed from the format; quantise the model again");

@@ -38,6 +38,7 @@ MetadataValue integers(std::initializer_list<int32_t> values) {
   return MetadataValue::numbers<int32_t>(std::span(values.begin(), values.size()));
 }
 
+// Checking must not count as reading a key.
 TEST(ModelMetadata, ASoundModelPassesAndLeavesNoTrace) {
   const Metadata m = sound();
   EXPECT_TRUE(check_model_metadata(m));
@@ -47,6 +48,7 @@ TEST(ModelMetadata, ASoundModelPassesAndLeavesNoTrace) {
   EXPECT_TRUE(check_model_metadata(least));
 }
 
+// Part of every other key.
 TEST(ModelMetadata, TheArchitectureIsAName) {
   Metadata none;
   EXPECT_EQ(check_model_metadata(none).error().code, ErrorCode::kNotFound);
@@ -60,6 +62,7 @@ TEST(ModelMetadata, TheArchitectureIsAName) {
             begin + "array of string" + end);
 }
 
+// They are multiplied and divided by.
 TEST(ModelMetadata, SizesArePositiveIntegers) {
   for (const std::string key :
        {"block_count", "context_length", "embedding_length", "feed_forward_length",
@@ -81,12 +84,14 @@ TEST(ModelMetadata, SizesArePositiveIntegers) {
             "Metadata key 'llama.expert_count' holds -1; at least 0 is needed.");
 }
 
+// Key-value heads of 0 are layers without attention.
 TEST(ModelMetadata, LayersMayDifferAndSomeHaveNone) {
   EXPECT_EQ(error_with("llama.feed_forward_length", integers({8, 0, 4})), "none");
   EXPECT_EQ(error_with("llama.feed_forward_length", integers({8, -1})),
             "Metadata key 'llama.feed_forward_length' holds -1; at least 0 is needed.");
 }
 
+// In every layer.
 TEST(ModelMetadata, HeadsAreAMultipleOfKeyValueHeads) {
   EXPECT_EQ(error_with("llama.attention.head_count_kv", MetadataValue::number(uint32_t{3})),
             "The model has 8 attention heads, not a multiple of 3 key-value heads.");
@@ -104,6 +109,7 @@ TEST(ModelMetadata, HeadsAreAMultipleOfKeyValueHeads) {
             "The model has head counts for 2 layers and key-value ones for 3.");
 }
 
+// Scores and types, one for each token.
 TEST(ModelMetadata, ArraysOfTheTokenizerFitTheVocabulary) {
   EXPECT_EQ(error_with("tokenizer.ggml.tokens", integers({1})),
             "Metadata key 'tokenizer.ggml.tokens' is of type array of i32; an array of strings is "
@@ -121,6 +127,7 @@ TEST(ModelMetadata, ArraysOfTheTokenizerFitTheVocabulary) {
             "needed.");
 }
 
+// All ones is how some files say none.
 TEST(ModelMetadata, SpecialTokensAreInTheVocabularyOrNone) {
   for (const std::string name :
        {"bos", "eos", "eot", "eom", "unknown", "seperator", "padding", "mask"}) {

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Whole blocks.
 TEST(RowFallback, ADTypeThatFitsStays) {
   for (const DTypeInfo& info : all_dtypes()) {
     EXPECT_TRUE(rows_fit(info.dtype, info.block_size * 3LL)) << info.name;
@@ -33,6 +34,7 @@ TEST(RowFallback, LargeBlocksFallBackToBlocksOf32) {
   }
 }
 
+// No block format fits.
 TEST(RowFallback, OddRowsAreF16) {
   for (const DTypeInfo& info : all_dtypes()) {
     if (!info.is_quantized) continue;
@@ -42,6 +44,7 @@ TEST(RowFallback, OddRowsAreF16) {
   }
 }
 
+// q4_k_m is what people type.
 TEST(QuantMixtures, NamesAreUniqueAndFoundInAnyCase) {
   std::set<std::string> names;
   for (const QuantMixture& mixture : quant_mixtures()) {
@@ -68,6 +71,7 @@ TEST(QuantMixtures, NamesAreUniqueAndFoundInAnyCase) {
   EXPECT_FALSE(find_quant_mixture(""));
 }
 
+// Numbers of general.file_type.
 TEST(QuantMixtures, FileTypesAreThoseThatOtherToolsKnow) {
   const std::pair<std::string_view, uint32_t> expected[] = {
       {"f32", 0},     {"f16", 1},     {"q4_0", 2},    {"q4_1", 3},    {"q8_0", 7},
@@ -90,6 +94,7 @@ std::string dtype_with(const std::string& pattern, const std::string& name) {
   return std::string(dtype_name((*choices)[0].dtype));
 }
 
+// Against names of real models.
 TEST(KeepRules, StarsAndQuestionMarks) {
   const std::string name = "blk.12.ffn_up.weight";
   for (const char* pattern :
@@ -105,6 +110,7 @@ TEST(KeepRules, StarsAndQuestionMarks) {
   EXPECT_EQ(dtype_with("", name), "No matrix of the model matches the pattern ''.");
 }
 
+// In the order of the command line.
 TEST(KeepRules, TheFirstRuleThatMatchesDecides) {
   const std::vector<WeightInfo> tensors = {{"a.weight", DType::kF32, Shape{4, 256}},
                                            {"b.weight", DType::kF32, Shape{4, 256}}};
@@ -123,6 +129,7 @@ TEST(ChooseTypes, EmptyMetadataArraysAreHarmless) {
   EXPECT_TRUE(choose_types(m, tensors, *find_quant_mixture("Q4_K_M"), {}, false));
 }
 
+// Routers and norms are small and matter.
 TEST(ChooseTypes, WhatSteersIsCopied) {
   const std::vector<WeightInfo> tensors = {
       {"blk.0.attn_norm.weight", DType::kF32, Shape{8, 256}},

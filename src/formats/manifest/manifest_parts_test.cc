@@ -21,16 +21,19 @@ Result<Declarations> declared(std::string_view text) {
   return read_declarations(*root, {});
 }
 
+// Why the sections cannot be read.
 std::string error_of(std::string_view text) {
   const auto declarations = declared(text);
   return declarations ? "no error" : declarations.error().message;
 }
 
+// A text that must be refused, and the whole sentence of its error.
 struct ErrorCase {
   const char* text;
   const char* error;
 };
 
+// One row for each place where a value can be of the wrong kind.
 TEST(Declarations, ErrorsOfSectionsNameFileAndLine) {
   const ErrorCase cases[] = {
       {"quern: one\n", "d.yaml:1: 'quern' is 'one'; an integer of 64 bits is needed."},
@@ -102,6 +105,7 @@ TEST(Declarations, ErrorsOfSectionsNameFileAndLine) {
   for (const ErrorCase& c : cases) EXPECT_EQ(error_of(c.text), c.error) << c.text;
 }
 
+// Every section has a short and a long form.
 TEST(Declarations, ShortFormsMeanTheSame) {
   const auto short_form = declared(
       "quern: 1\nprecision: float32\ninputs: {x: [T, 4]}\nweights: {w: 'f16[4]'}\nconstants: {c: "
@@ -123,6 +127,7 @@ TEST(Declarations, ShortFormsMeanTheSame) {
   EXPECT_EQ(short_form->outputs[0].second.name, long_form->outputs[0].second.name);
 }
 
+// A key without a value is null, which is not an error.
 TEST(Declarations, EmptySectionsDeclareNothing) {
   const auto d = declared("quern: 1\nstates:\ninputs:\nweights:\nconstants:\nnodes:\noutputs:\n");
   ASSERT_TRUE(d) << d.error().message;
@@ -130,6 +135,7 @@ TEST(Declarations, EmptySectionsDeclareNothing) {
   EXPECT_TRUE(d->constants.empty() && d->nodes.empty() && d->outputs.empty());
 }
 
+// null, ~ and _ by position or by port.
 TEST(Declarations, AbsentInputsAreEmptyNames) {
   const auto d = declared(
       "quern: 1\nnodes:\n  - {id: a, op: b, in: [x, ~, _]}\n  - {id: c, op: b, in: {p: null, q: "
@@ -143,6 +149,7 @@ TEST(Declarations, AbsentInputsAreEmptyNames) {
   EXPECT_EQ(d->nodes[1].ports, (std::vector<std::string>{"p", "q"}));
 }
 
+// The count of an inner repeat may depend on the outer index.
 TEST(Declarations, RepeatsCountFromTheirOffset) {
   const auto d = declared(
       "quern: 1\nvariables: {n: 2}\nnodes:\n  - repeat: ${n}\n    index: i\n    offset: -1\n    "
@@ -156,6 +163,7 @@ TEST(Declarations, RepeatsCountFromTheirOffset) {
 
 // Node order -----------------------------------------------------------------------------------
 
+// Nodes n0, n1, ... without inputs.
 std::vector<NodeDecl> nodes_named(size_t count) {
   std::vector<NodeDecl> nodes(count);
   for (size_t i = 0; i < count; ++i) nodes[i].id = fmt::format("n{}", i);
@@ -164,16 +172,19 @@ std::vector<NodeDecl> nodes_named(size_t count) {
 
 using Edges = std::vector<std::vector<size_t>>;
 
+// The order of nodes that depend on each other like this.
 Result<std::vector<size_t>> order_of(const Edges& edges) {
   return order_nodes(nodes_named(edges.size()), [&](size_t i) { return edges[i]; });
 }
 
+// Files that are in order must give the same graph every time.
 TEST(NodeOrder, KeepsTheOrderOfAnOrderedList) {
   EXPECT_EQ(order_of({}).value(), std::vector<size_t>{});
   EXPECT_EQ(order_of({{}, {0}, {1, 0}, {}}).value(), (std::vector<size_t>{0, 1, 2, 3}));
   EXPECT_EQ(order_of({{2}, {}, {1}}).value(), (std::vector<size_t>{1, 2, 0}));
 }
 
+// Every node stands behind what it needs.
 TEST(NodeOrder, RandomGraphsWithoutCyclesAreOrdered) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {
@@ -196,6 +207,7 @@ TEST(NodeOrder, RandomGraphsWithoutCyclesAreOrdered) {
   }
 }
 
+// Long ones with their first nodes only.
 TEST(NodeOrder, CyclesAreNamed) {
   EXPECT_EQ(order_of({{1}, {2}, {1}}).error().message,
             "manifest: Node 'n1' is part of a cycle: n1 <- n2 <- n1.");
@@ -207,6 +219,7 @@ TEST(NodeOrder, CyclesAreNamed) {
             "n0.");
 }
 
+// A recursive search would overflow here.
 TEST(NodeOrder, LongChainsNeedNoStack) {
   constexpr size_t kLong = 200'000;
   Edges chain(kLong);
@@ -219,12 +232,14 @@ TEST(NodeOrder, LongChainsNeedNoStack) {
 
 // Paths ----------------------------------------------------------------------------------------
 
+// A file's folder, a path written in it, and where that leads.
 struct PathCase {
   const char* base;
   const char* written;
   const char* path;  // null: refused
 };
 
+// A manifest must not read files outside of its folder.
 TEST(ManifestFiles, PathsAreNormalisedAndInside) {
   const PathCase cases[] = {
       {"", "a.yaml", "a.yaml"},
@@ -257,6 +272,7 @@ TEST(ManifestFiles, PathsAreNormalisedAndInside) {
 
 // Writer ---------------------------------------------------------------------------------------
 
+// null, true and numbers are names here.
 TEST(ManifestWriter, NamesThatLookLikeOtherThingsAreQuoted) {
   for (const char* name :
        {"null", "true", "nan", "inf", "1", "-", "1e3", "yes", "a:0", "a.b/c", "~x", "0x1"}) {

@@ -187,6 +187,7 @@ outputs: {token: "s:token", probs: "s:kept_probs"}
   EXPECT_NE(text.find("%n = math.layernorm(%logits, _, %g)"), std::string::npos) << text;
 }
 
+// A text that must be refused, and the whole sentence of its error.
 struct ErrorCase {
   const char* text;
   const char* error;

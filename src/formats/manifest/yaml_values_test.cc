@@ -10,6 +10,7 @@
 namespace quern::manifest {
 namespace {
 
+// The tree of a text that must be YAML.
 YamlNode tree_of(std::string_view text) {
   auto node = parse_yaml(text, "v.yaml");
   EXPECT_TRUE(node) << node.error().message;
@@ -26,11 +27,13 @@ std::string attribute_shown(const Result<AttributeValue>& value) {
   return value ? attribute_to_string(*value) : value.error().message;
 }
 
+// A value in YAML, and what it is read as or the error.
 struct Case {
   const char* yaml;
   const char* expected;
 };
 
+// Both ends of 64 bits, and forms that other readers of YAML take.
 TEST(YamlValues, IntegersFillSixtyFourBits) {
   const Case cases[] = {
       {"0", "0"},
@@ -56,6 +59,7 @@ TEST(YamlValues, IntegersFillSixtyFourBits) {
   for (const Case& c : cases) EXPECT_EQ(shown(integer_of(tree_of(c.yaml), "'n'")), c.expected);
 }
 
+// YAML's own infinities, and C's.
 TEST(YamlValues, NumbersOfEveryForm) {
   const Case cases[] = {
       {"1", "1"},
@@ -85,6 +89,7 @@ TEST(YamlValues, NumbersOfEveryForm) {
   EXPECT_TRUE(std::signbit(*number_of(tree_of("-0.0"), "'x'")));
 }
 
+// A file of one word must not fill the screen.
 TEST(YamlValues, ErrorsShowTheBeginningOfLongText) {
   const std::string long_text(200, 'k');
   EXPECT_EQ(
@@ -92,6 +97,7 @@ TEST(YamlValues, ErrorsShowTheBeginningOfLongText) {
       fmt::format("v.yaml:1: 'n' is '{}'; an integer of 64 bits is needed.", std::string(64, 'k')));
 }
 
+// The line of the inner value, not of the list around it.
 TEST(YamlValues, PlacesAreThoseOfTheValue) {
   const YamlNode root = tree_of("a: 1\nb:\n  - 2\n  - {c: x}\n");
   const YamlNode& inner = root.find("b")->items[1];
@@ -109,12 +115,14 @@ TEST(YamlValues, PlacesAreThoseOfTheValue) {
             "v.yaml:1: The root is a map; a list is needed.");
 }
 
+// The same for a declared kind.
 struct AttributeCase {
   const char* yaml;
   AttributeKind kind;
   const char* expected;
 };
 
+// The kind decides how a text is read, not its look.
 TEST(YamlValues, AttributesOfADeclaredKind) {
   const AttributeCase cases[] = {
       {"true", AttributeKind::kFlag, "true"},
@@ -141,6 +149,7 @@ TEST(YamlValues, AttributesOfADeclaredKind) {
   }
 }
 
+// Unless they stand in quotes.
 TEST(YamlValues, PlainAttributesAreWhatTheyLookLike) {
   const Case cases[] = {
       {"true", "true"},
