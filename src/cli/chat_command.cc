@@ -2,17 +2,22 @@
 // Answers stream to stdout; everything else, notes and errors, goes to stderr, so that a pipe gets
 // the conversation alone.
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/line_editor.h"
 #include "cli/sampler_flags.h"
+#include "cli/text_file.h"
 #include "generate/chat_session.h"
 #include "text/utf8.h"
 
@@ -46,16 +51,18 @@ Result<void> save(const ChatSession& session, const std::string& path) {
   }
   std::ofstream stream(path);
   stream << list.dump(1) << "\n";
-  if (!stream.flush()) return fail::unavailable("File '{}' cannot be written.", path);
+  if (!stream.flush()) {
+    return fail::unavailable("File '{}' cannot be written: {}.", path, std::strerror(errno));
+  }
   return {};
 }
 
 // Replaces the conversation only when the whole file is a list of messages.
 Result<void> load(ChatSession& session, const std::string& path) {
-  std::ifstream stream(path);
-  if (!stream) return fail::not_found("File '{}' cannot be opened.", path);
+  QUERN_ASSIGN_OR_RETURN(const std::string text, read_text_file(path));
   // Without exceptions; what is no JSON is "discarded", which is no array.
-  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_discarded()) return fail::invalid("File '{}' is no JSON.", path);
   std::vector<ChatMessage> messages;
   for (const auto& item : json) {
     const bool is_message = item.is_object() && item.contains("role") && item.contains("content") &&
@@ -88,9 +95,9 @@ bool run_slash(ChatSession& session, const std::string& line) {
   } else if (name == "/load") {
     result = load(session, rest);
   } else {
-    fmt::print(stderr, "There is no command '{}'; /help lists them.\n", name);
+    print_status("There is no command '{}'; /help lists them.\n", name);
   }
-  if (!result) fmt::print(stderr, "quern: {}\n", result.error().message);
+  if (!result) print_status("quern: {}\n", result.error().message);
   return true;
 }
 
@@ -104,15 +111,15 @@ void answer(ChatSession& session, const std::string& line, const GenerateOptions
   });
   fmt::print("\n");
   if (!reply) {
-    fmt::print(stderr, "quern: {}\n", reply.error().message);
+    print_status("quern: {}\n", reply.error().message);
     return;
   }
   if (reply->num_dropped_turns > 0) {
-    fmt::print(stderr, "[the context was full: the {} oldest turns are forgotten]\n",
-               reply->num_dropped_turns);
+    print_status("[the context was full: the {} oldest turns are forgotten]\n",
+                 reply->num_dropped_turns);
   }
   if (reply->generation.reason == StopReason::kContextFull) {
-    fmt::print(stderr, "[the context is full; the answer ends here]\n");
+    print_status("[the context is full; the answer ends here]\n");
   }
 }
 
@@ -131,9 +138,9 @@ Result<void> chat(ChatFlags& flags) {
   session.set_system(flags.system);
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;
   if (is_terminal) {
-    fmt::print(stderr, "{}, {} activations, context {} tokens. /help lists the commands.\n",
-               flags.engine.model, activations_name(engine->model().activations),
-               engine->context_length());
+    print_status("{}, {} activations, context {} tokens. /help lists the commands.\n",
+                 flags.engine.model, activations_name(engine->model().activations),
+                 engine->context_length());
   }
   LineEditor editor;
   while (const auto line = editor.read("> ")) {

@@ -3,6 +3,7 @@
 #include "cli/engine_flags.h"
 
 #include <charconv>
+#include <limits>
 
 #include "base/environment.h"
 #include "base/fail.h"
@@ -16,7 +17,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
       .show_default();
   command.add_option("--threads", threads, "Threads; 0 takes what the machine offers")
-      .range(0, 4096)
+      .range(0, 1024)
       .show_default();
   command.add_option("--isa", isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
@@ -66,7 +67,8 @@ void EngineFlags::add_context_options(OptionSet& command, bool has_context_optio
   if (has_context_option) {
     command
         .add_option("--context", context,
-                    "Most tokens of a sequence; 0: what the model was trained for")
+                    "Most tokens of a sequence; 0: what the model was trained for, or what an "
+                    "explicit number of tokens needs")
         .range(0, int64_t{1} << 31)
         .group("Context");
   }
@@ -92,6 +94,25 @@ void EngineFlags::add_context_options(OptionSet& command, bool has_context_optio
                   "Context before the scaling, for yarn")
       .positive()
       .group("Context");
+}
+
+// Rotary options that would do nothing, or that no float holds.
+Result<void> EngineFlags::check_rope() const {
+  if (rope_base && *rope_base > std::numeric_limits<float>::max()) {
+    return fail::invalid("--rope-freq-base is {}; the limit is {}.", *rope_base,
+                         std::numeric_limits<float>::max());
+  }
+  const bool scales = rope_scaling == "linear" || rope_scaling == "yarn";
+  if (rope_factor && !scales) {
+    return fail::invalid("--rope-factor needs --rope-scaling linear or yarn.");
+  }
+  if (scales && !rope_factor) {
+    return fail::invalid("--rope-scaling {} needs --rope-factor.", rope_scaling);
+  }
+  if (rope_original_context && rope_scaling != "yarn") {
+    return fail::invalid("--rope-original-context needs --rope-scaling yarn.");
+  }
+  return {};
 }
 
 // As if the file said so: the model's own checks apply to them.
@@ -121,12 +142,14 @@ ModelOptions EngineFlags::model_options() const {
 
 // For commands that look at a model and run nothing.
 Result<ModelFiles> EngineFlags::open_files() const {
+  QUERN_TRY(check_rope());
   QUERN_ASSIGN_OR_RETURN(const auto files, adapter_files());
   return open_model_files(model, model_options(), overrides(), files);
 }
 
 // Everything but the model's path.
 Result<EngineOptions> EngineFlags::options() const {
+  QUERN_TRY(check_rope());
   EngineOptions options;
   options.device = device;
   options.device_options.num_threads = threads;

@@ -56,6 +56,7 @@ struct EngineFlags {
   void add_context_options(OptionSet& command, bool has_context_option);
   // The --rope-* options as keys of the model file.
   std::vector<MetadataOverride> overrides() const;
+  Result<void> check_rope() const;
   // FILE or FILE=SCALE. Errors: kInvalidArgument for a scale that is no number.
   Result<std::vector<AdapterFile>> adapter_files() const;
 };

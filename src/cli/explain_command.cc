@@ -6,6 +6,7 @@
 #include "base/atomic_file.h"
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/explain_report.h"
 #include "cli/graph_source.h"
 #include "cli/node_times.h"
@@ -110,7 +111,7 @@ Result<void> explain_command(const ExplainFlags& flags) {
     QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(flags.html));
     QUERN_TRY(file.write(html_page(report)));
     QUERN_TRY(file.commit(Durability::kProcess));
-    fmt::print(stderr, "Wrote {}\n", flags.html);
+    print_status("Wrote {}\n", flags.html);
   }
   if (flags.is_json) {
     fmt::print("{}\n", to_json(report).dump(1));

@@ -6,23 +6,14 @@
 
 #include <charconv>
 #include <fstream>
-#include <sstream>
 
 #include "base/fail.h"
+#include "cli/text_file.h"
 #include "formats/manifest/manifest.h"
 #include "quern/op.h"
 
 namespace quern::cli {
 namespace {
-
-// Errors: kNotFound with the path.
-Result<std::string> read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail::not_found("The file '{}' cannot be opened.", path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
 
 // By the first four bytes, whatever the name says.
 bool is_model_file(const std::string& path) {
@@ -54,7 +45,7 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags) {
       source.text = std::move(manifest.graph);
       return {};
     }
-    QUERN_ASSIGN_OR_RETURN(const std::string text, read_text(flags.model));
+    QUERN_ASSIGN_OR_RETURN(const std::string text, read_text_file(flags.model));
     QUERN_ASSIGN_OR_RETURN(source.text, parse_graph(text, builtin_ops()));
     return {};
   };

@@ -32,7 +32,12 @@ Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
   if (ids.empty()) return fail::invalid("There are no tokens to feed.");
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
   const auto count = static_cast<int64_t>(ids.size());
-  engine->allow_context(count);
+  if (flags.engine.context == 0) {
+    engine->allow_context(count);
+  } else if (count > flags.engine.context) {
+    return fail::invalid("There are {} tokens to feed; --context allows {}.", count,
+                         flags.engine.context);
+  }
   const int64_t chunk = flags.chunk == 0 ? count : flags.chunk;
   QUERN_ASSIGN_OR_RETURN(const Tensor rows,
                          engine->forward_chunked({sequence, ids, Feed::Logits::kAll}, chunk));

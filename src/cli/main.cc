@@ -2,17 +2,46 @@
 // Commands come from the table in commands.cc; this file knows none of them.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <new>
+#include <system_error>
 #include <vector>
 
+#include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/console.h"
 
 namespace {
 
 // Prints a command's error; the exit code is 1 for errors of the work, 2 for wrong usage.
 int report(const quern::Error& error) {
-  fmt::print(stderr, "quern: {}\n", error.message);
+  quern::cli::print_status("quern: {}\n", error.message);
   return 1;
+}
+
+// Whether everything that was printed has left.
+quern::Result<void> flush_output() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  if (errno == 0) return quern::fail::unavailable("Standard output could not be written.");
+  return quern::fail::unavailable("Standard output cannot be written: {}.", std::strerror(errno));
+}
+
+// The library that prints throws where a file takes no more.
+quern::Result<void> run_action(const quern::cli::Action& action) {
+  try {
+    QUERN_TRY(action());
+  } catch (const std::system_error& error) {
+    return quern::fail::unavailable("Standard output cannot be written: {}.",
+                                    error.code().message());
+  } catch (const std::bad_alloc&) {
+    return quern::fail::exhausted("There is no memory left for this command.");
+  }
+  return flush_output();
 }
 
 }  // namespace
@@ -28,10 +57,14 @@ int main(int argc, char** argv) {
     quern::cli::OptionSet options = program.add_command(commands[i].name, commands[i].summary);
     commands[i].set_up(options, actions[i]);
   }
-  if (const auto exit_code = program.parse(argc, argv)) return *exit_code;
+  if (const auto exit_code = program.parse(argc, argv)) {
+    if (*exit_code != 0) return *exit_code;
+    const auto flushed = flush_output();
+    return flushed ? 0 : report(flushed.error());
+  }
   for (size_t i = 0; i < commands.size(); ++i) {
     if (!program.is_chosen(commands[i].name)) continue;
-    const auto result = actions[i]();
+    const auto result = run_action(actions[i]);
     return result ? 0 : report(result.error());
   }
   return 2;

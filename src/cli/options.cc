@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "cli/console.h"
+
 namespace quern::cli {
 namespace {
 
@@ -277,6 +279,11 @@ std::string Program::usage_error(const CLI::ParseError& error, std::string_view 
   const std::string what = error.what();
   // "--threads: 1 required INT missing" and the like: the name is all that helps.
   const size_t colon = what.find(": ");
+  const bool is_repeated =
+      what.find("At Most") != std::string::npos || what.find("but received") != std::string::npos;
+  if (is_repeated && colon != std::string::npos) {
+    return fmt::format("{} is given more than once.", what.substr(0, colon));
+  }
   if (error.get_name() == "ArgumentMismatch" && colon != std::string::npos) {
     return fmt::format("{} needs a value.", what.substr(0, colon));
   }
@@ -292,8 +299,8 @@ std::optional<int> Program::parse(int argc, char** argv) {
     return app_->exit(help);
   } catch (const CLI::ParseError& error) {
     const std::string_view first = argc > 1 ? argv[1] : "";
-    fmt::print(stderr, "quern: {}\n'quern {}--help' shows what there is.\n",
-               usage_error(error, first), has_command(first) ? std::string(first) + " " : "");
+    print_status("quern: {}\n'quern {}--help' shows what there is.\n", usage_error(error, first),
+                 has_command(first) ? std::string(first) + " " : "");
     return 2;
   }
   return std::nullopt;

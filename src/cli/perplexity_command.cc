@@ -2,14 +2,13 @@
 // The text is cut into chunks that are scored without what stands before them, as is usual.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/progress_bar.h"
+#include "cli/text_file.h"
 #include "generate/perplexity.h"
 
 namespace quern::cli {
@@ -19,21 +18,21 @@ namespace {
 struct PerplexityFlags {
   EngineFlags engine;
   std::string file;
-  int64_t context = 512;
+  int64_t context = 0;  // 0: the default
   bool is_json = false;
 };
 
 // The text is read before the model: a wrong path shows at once.
 Result<void> perplexity(const PerplexityFlags& flags) {
-  std::ifstream stream(flags.file, std::ios::binary);
-  if (!stream) return fail::not_found("File '{}' cannot be opened.", flags.file);
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  QUERN_ASSIGN_OR_RETURN(const std::string text, read_text_file(flags.file));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
   QUERN_ASSIGN_OR_RETURN(const auto ids, engine->tokenizer().encode(text, {}));
+  const int64_t context =
+      flags.context > 0 ? flags.context : std::min<int64_t>(512, engine->context_length());
   ProgressBar bar("Scoring");
   QUERN_ASSIGN_OR_RETURN(
       const Perplexity result,
-      measure_perplexity(*engine, ids, flags.context,
+      measure_perplexity(*engine, ids, context,
                          [&](int64_t done, int64_t total) { bar.update(done, total); }));
   bar.finish();
   if (flags.is_json) {
@@ -47,7 +46,7 @@ Result<void> perplexity(const PerplexityFlags& flags) {
   } else {
     fmt::print("perplexity {:.4f} +/- {:.4f} ({} tokens, {} scored in {} chunks of {})\n",
                result.value, result.uncertainty, ids.size(), result.num_scored, result.num_chunks,
-               flags.context);
+               context);
   }
   return {};
 }
@@ -59,7 +58,12 @@ void set_up_perplexity(OptionSet& command, Action& action) {
   auto flags = std::make_shared<PerplexityFlags>();
   flags->engine.add_to(command, false);
   command.add_option("--file", flags->file, "Text to predict").required();
-  command.add_option("--context", flags->context, "Tokens of a chunk").show_default();
+  command
+      .add_option("--context", flags->context,
+                  "Tokens of a chunk; 0: 512, or what the model was "
+                  "trained for where that is less")
+      .non_negative()
+      .show_default();
   command.add_flag("--json", flags->is_json, "Result as JSON");
   command.footer("Example:\n  quern perplexity model.gguf --file text.txt --context 512");
   action = [flags] { return perplexity(*flags); };

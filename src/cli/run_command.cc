@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
 #include "cli/sampler_flags.h"
@@ -47,10 +48,10 @@ void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
   const bool is_limited = flags.engine.context > 0;
   if (is_limited || flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
   if (!flags.is_quiet) {
-    fmt::print(stderr,
-               "The model was trained for {} tokens; up to {} are asked for, and the end "
-               "may be poor.\n",
-               engine.context_length(), wanted);
+    print_status(
+        "The model was trained for {} tokens; up to {} are asked for, and the end "
+        "may be poor.\n",
+        engine.context_length(), wanted);
   }
   engine.allow_context(wanted);
 }
@@ -96,18 +97,24 @@ double per_second(double count, double seconds) {
 }
 
 // The first token comes out of the prefill, so decode counts from the second.
+double decode_rate(const Generation& result) {
+  const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
+  return num_decoded > 0 ? per_second(num_decoded, result.decode_seconds) : 0;
+}
+
 void print_timings(const Engine& engine, const RunFlags& flags, int64_t num_prefilled,
                    const Generation& result) {
-  const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
-  fmt::print(stderr, "\nprefill {} tokens, {:.1f} tokens/s; decode {} tokens, {:.1f} tokens/s\n",
-             num_prefilled, per_second(static_cast<double>(num_prefilled), result.prefill_seconds),
-             result.tokens.size(), per_second(num_decoded, result.decode_seconds));
+  print_status("\nprefill {} tokens, {:.1f} tokens/s; decode {} tokens", num_prefilled,
+               per_second(static_cast<double>(num_prefilled), result.prefill_seconds),
+               result.tokens.size());
+  if (result.tokens.size() > 1) print_status(", {:.1f} tokens/s", decode_rate(result));
+  print_status("\n");
   if (result.reason == StopReason::kContextFull) {
-    fmt::print(stderr, "The context of {} tokens is full; the answer ends here.\n",
-               engine.context_length());
+    print_status("The context of {} tokens is full; the answer ends here.\n",
+                 engine.context_length());
   }
   if (flags.generate.sampler.temperature > 0) {
-    fmt::print(stderr, "seed {}\n", flags.generate.sampler.seed);
+    print_status("seed {}\n", flags.generate.sampler.seed);
   }
 }
 
@@ -151,8 +158,7 @@ void print_json(const Engine& engine, const RunFlags& flags, const std::vector<i
       {"prefill_seconds", result.prefill_seconds},
       {"decode_seconds", result.decode_seconds},
       {"prefill_tokens_per_second", per_second(num_prefilled, result.prefill_seconds)},
-      {"decode_tokens_per_second",
-       per_second(static_cast<double>(result.tokens.size()) - 1, result.decode_seconds)}};
+      {"decode_tokens_per_second", decode_rate(result)}};
   if (flags.generate.sampler.num_logprobs >= 0) {
     json["logprobs"] = logprobs_json(engine.tokenizer(), result);
   }
@@ -180,6 +186,20 @@ Result<void> check_receipt_flags(const RunFlags& flags) {
   return {};
 }
 
+// Options that would do nothing are refused: who gives them expects something.
+Result<void> check_run_flags(const RunFlags& flags) {
+  if (!flags.system.empty() && !flags.is_chat) {
+    return fail::invalid("--system needs --chat, since only a chat template has a place for it.");
+  }
+  if (flags.sampler.options.num_logprobs >= 0 && !flags.is_json) {
+    return fail::invalid("--logprobs needs --json, which shows them.");
+  }
+  for (const std::string& stop : flags.generate.stops) {
+    if (stop.empty()) return fail::invalid("--stop is empty; it must be a text to stop at.");
+  }
+  return {};
+}
+
 // What was sampled, and hashes of what it was sampled from.
 Result<void> save_receipt(const Engine& engine, const RunFlags& flags,
                           const std::vector<int32_t>& prompt, const Generation& result,
@@ -196,18 +216,19 @@ Result<void> save_receipt(const Engine& engine, const RunFlags& flags,
 Result<void> run(RunFlags& flags, bool has_prompt) {
   const std::string prompt = read_prompt(flags, has_prompt);
   QUERN_TRY(flags.sampler.apply_to(flags.generate, flags.is_quiet));
+  QUERN_TRY(check_run_flags(flags));
   QUERN_TRY(check_receipt_flags(flags));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
   QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));
   extend_context(*engine, flags, ids.size());
   if (!flags.is_quiet) {
-    fmt::print(stderr, "{} on {} ({}, {} threads), {} numerics, {} activations\n",
-               engine->model().architecture, flags.engine.device,
-               engine->device().capabilities().arch, engine->device().capabilities().num_threads,
-               flags.engine.numerics, activations_name(engine->model().activations));
+    print_status("{} on {} ({}, {} threads), {} numerics, {} activations\n",
+                 engine->model().architecture, flags.engine.device,
+                 engine->device().capabilities().arch, engine->device().capabilities().num_threads,
+                 flags.engine.numerics, activations_name(engine->model().activations));
   }
-  if (flags.shows_prompt) fmt::print(stderr, "{}", describe_tokens(engine->tokenizer(), ids));
+  if (flags.shows_prompt) print_status("{}", describe_tokens(engine->tokenizer(), ids));
   QUERN_ASSIGN_OR_RETURN(const CachedPrompt cached,
                          open_prompt_cache(*engine, flags.prompt_cache, ids));
   const auto known = ids.begin() + cached.num_reused;

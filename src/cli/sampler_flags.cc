@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <random>
 
 #include "base/fail.h"
 #include "base/mapped_file.h"
+#include "cli/console.h"
 #include "text/grammar/json_schema.h"
 
 namespace quern::cli {
@@ -38,7 +40,7 @@ Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
   const auto schema = grammar_from_json_schema(text_of(*file));
   if (!schema) return tl::unexpected(schema.error().with_context("While reading '" + path + "'"));
   for (const std::string& keyword : schema->unenforced) {
-    if (!is_quiet) fmt::print(stderr, "The schema's {} is not enforced.\n", keyword);
+    if (!is_quiet) print_status("The schema's {} is not enforced.\n", keyword);
   }
   return schema->grammar;
 }
@@ -62,41 +64,52 @@ void SamplerFlags::add_to(OptionSet& command) {
 
 // Defaults are those of SamplerOptions.
 void SamplerFlags::add_filter_flags(OptionSet& command) {
-  command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off").show_default();
-  command
-      .add_option("--top-p", options.top_p, "Keep the best tokens up to this probability; 1: off")
-      .show_default();
-  command
-      .add_option("--min-p", options.min_p,
-                  "Drop tokens below this share of the best one's probability; 0: off")
-      .show_default();
-  command
-      .add_option("--typical-p", options.typical_p,
-                  "Keep tokens of typical surprise up to this probability; 1: off")
-      .show_default();
-  command
-      .add_option("--top-n-sigma", options.top_n_sigma,
-                  "Keep logits within n standard deviations of the best; 0: off")
-      .show_default();
-  command
-      .add_option("--xtc-probability", options.xtc.probability,
-                  "How often the most expected tokens are left out; 0: off")
-      .show_default();
-  command
-      .add_option("--xtc-threshold", options.xtc.threshold,
-                  "Probability from which a token counts as expected")
-      .show_default();
+  of_stage("--top-k", "top_k",
+           command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off")
+               .show_default());
+  of_stage("--top-p", "top_p",
+           command
+               .add_option("--top-p", options.top_p,
+                           "Keep the best tokens up to this probability; 1: off")
+               .show_default());
+  of_stage("--min-p", "min_p",
+           command
+               .add_option("--min-p", options.min_p,
+                           "Drop tokens below this share of the best one's probability; 0: off")
+               .show_default());
+  of_stage("--typical-p", "typical",
+           command
+               .add_option("--typical-p", options.typical_p,
+                           "Keep tokens of typical surprise up to this probability; 1: off")
+               .show_default());
+  of_stage("--top-n-sigma", "top_n_sigma",
+           command
+               .add_option("--top-n-sigma", options.top_n_sigma,
+                           "Keep logits within n standard deviations of the best; 0: off")
+               .show_default());
+  of_stage("--xtc-probability", "xtc",
+           command
+               .add_option("--xtc-probability", options.xtc.probability,
+                           "How often the most expected tokens are left out; 0: off")
+               .show_default());
+  of_stage("--xtc-threshold", "xtc",
+           command
+               .add_option("--xtc-threshold", options.xtc.threshold,
+                           "Probability from which a token counts as expected")
+               .show_default());
 }
 
 void SamplerFlags::add_temperature_flags(OptionSet& command) {
-  command
-      .add_option("--dynatemp-range", options.dynamic_temperature.range,
-                  "Moves the temperature by up to this with the entropy; 0: off")
-      .show_default();
-  command
-      .add_option("--dynatemp-exponent", options.dynamic_temperature.exponent,
-                  "Exponent on the entropy's share")
-      .show_default();
+  of_stage("--dynatemp-range", "temperature",
+           command
+               .add_option("--dynatemp-range", options.dynamic_temperature.range,
+                           "Moves the temperature by up to this with the entropy; 0: off")
+               .show_default());
+  of_stage("--dynatemp-exponent", "temperature",
+           command
+               .add_option("--dynatemp-exponent", options.dynamic_temperature.exponent,
+                           "Exponent on the entropy's share")
+               .show_default());
   command
       .add_option("--mirostat", options.mirostat.version,
                   "2: Mirostat 2 in place of all filters; 0: off")
@@ -107,34 +120,44 @@ void SamplerFlags::add_temperature_flags(OptionSet& command) {
 }
 
 void SamplerFlags::add_repetition_flags(OptionSet& command) {
-  command
-      .add_option("--repeat-penalty", options.penalties.repeat,
-                  "Divides the logits of tokens seen; 1: off")
-      .show_default();
-  command
-      .add_option("--frequency-penalty", options.penalties.frequency,
-                  "Subtracted for each time that a token was seen; 0: off")
-      .show_default();
-  command
-      .add_option("--presence-penalty", options.penalties.presence,
-                  "Subtracted once for tokens seen; 0: off")
-      .show_default();
-  command
-      .add_option("--repeat-window", options.penalties.window,
-                  "Last tokens that the penalties look at; -1: all")
-      .show_default();
-  command
-      .add_option("--dry-multiplier", options.dry.multiplier,
-                  "Penalty on tokens that continue a repetition; 0: off")
-      .show_default();
-  command.add_option("--dry-base", options.dry.base, "Growth of the penalty per repeated token")
-      .show_default();
-  command
-      .add_option("--dry-allowed-length", options.dry.allowed_length,
-                  "Repeated tokens that cost nothing")
-      .show_default();
-  command.add_option("--dry-range", options.dry.range, "Last tokens that are searched; -1: all")
-      .show_default();
+  of_stage("--repeat-penalty", "penalties",
+           command
+               .add_option("--repeat-penalty", options.penalties.repeat,
+                           "Divides the logits of tokens seen; 1: off")
+               .show_default());
+  of_stage("--frequency-penalty", "penalties",
+           command
+               .add_option("--frequency-penalty", options.penalties.frequency,
+                           "Subtracted for each time that a token was seen; 0: off")
+               .show_default());
+  of_stage("--presence-penalty", "penalties",
+           command
+               .add_option("--presence-penalty", options.penalties.presence,
+                           "Subtracted once for tokens seen; 0: off")
+               .show_default());
+  of_stage("--repeat-window", "penalties",
+           command
+               .add_option("--repeat-window", options.penalties.window,
+                           "Last tokens that the penalties look at; -1: all")
+               .show_default());
+  of_stage("--dry-multiplier", "dry",
+           command
+               .add_option("--dry-multiplier", options.dry.multiplier,
+                           "Penalty on tokens that continue a repetition; 0: off")
+               .show_default());
+  of_stage(
+      "--dry-base", "dry",
+      command.add_option("--dry-base", options.dry.base, "Growth of the penalty per repeated token")
+          .show_default());
+  of_stage("--dry-allowed-length", "dry",
+           command
+               .add_option("--dry-allowed-length", options.dry.allowed_length,
+                           "Repeated tokens that cost nothing")
+               .show_default());
+  of_stage(
+      "--dry-range", "dry",
+      command.add_option("--dry-range", options.dry.range, "Last tokens that are searched; -1: all")
+          .show_default());
   add_list(command, "--dry-breaker", breakers,
            "Text that no repetition spans; repeatable, in place of line break, ':', '\"', '*'");
 }
@@ -157,6 +180,31 @@ void SamplerFlags::add_logprobs_to(OptionSet& command) {
       .range(0, 1000);
 }
 
+void SamplerFlags::of_stage(std::string name, std::string stage, Option option) {
+  stage_options_.push_back({std::move(name), std::move(stage), option});
+}
+
+// Options whose stage does not run would do nothing.
+Result<void> SamplerFlags::check_stages(const SamplerOptions& sampler) const {
+  const std::string known = sampler_order_text(sampler.order);
+  for (const StageOption& given : stage_options_) {
+    if (!given.option.is_given()) continue;
+    const bool is_filter = given.stage != "penalties" && given.stage != "dry";
+    if (sampler.mirostat.version != 0 && is_filter) {
+      return fail::invalid("{} does nothing with --mirostat, which takes the place of all filters.",
+                           given.name);
+    }
+    const bool runs = std::ranges::any_of(sampler.order, [&](SamplerStageKind kind) {
+      return sampler_stage_name(kind) == given.stage;
+    });
+    if (!runs) {
+      return fail::invalid("{} does nothing: its stage '{}' is not in --samplers '{}'.", given.name,
+                           given.stage, known);
+    }
+  }
+  return {};
+}
+
 // Nothing here needs the model.
 Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) const {
   SamplerOptions& sampler = generate.sampler;
@@ -169,6 +217,7 @@ Result<void> SamplerFlags::apply_to(GenerateOptions& generate, bool is_quiet) co
     sampler.logit_bias.push_back(bias);
   }
   QUERN_TRY(check_sampler_options(sampler));
+  QUERN_TRY(check_stages(sampler));
   if (!grammar_path.empty()) {
     QUERN_ASSIGN_OR_RETURN(generate.grammar, read_grammar(grammar_path));
   }

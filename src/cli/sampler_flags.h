@@ -42,6 +42,16 @@ struct SamplerFlags {
   void add_filter_flags(OptionSet& command);
   void add_temperature_flags(OptionSet& command);
   void add_constraint_flags(OptionSet& command);
+  // Notes that an option acts in this stage.
+  void of_stage(std::string name, std::string stage, Option option);
+  Result<void> check_stages(const SamplerOptions& sampler) const;
+
+  struct StageOption {
+    std::string name;
+    std::string stage;
+    Option option;
+  };
+  std::vector<StageOption> stage_options_;
 };
 
 }  // namespace quern::cli

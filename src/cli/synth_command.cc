@@ -4,6 +4,7 @@
 
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/console.h"
 #include "cli/progress_bar.h"
 #include "formats/synth.h"
 
@@ -28,7 +29,7 @@ Result<void> synth(SynthFlags& flags) {
       write_synthetic_model(flags.output, flags.options,
                             [&](int64_t done, int64_t total) { bar.update(done, total); }));
   bar.finish();
-  for (const std::string& note : report.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : report.notes) print_status("{}\n", note);
   fmt::print("{}: {} tensors, {} parameters, {} bytes of weights\n", flags.output,
              report.num_tensors, report.num_parameters, report.weight_bytes);
   return {};

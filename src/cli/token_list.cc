@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/fail.h"
@@ -27,6 +28,10 @@ Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
     }
     ids.push_back(id);
     at = end;
+    const size_t next = std::min(text.find_first_not_of(", \t\n[]", at), text.size());
+    if (std::ranges::count(text.substr(at, next - at), ',') > 1) {
+      return fail::invalid("There is no token id between two commas after {}.", id);
+    }
   }
 }
 

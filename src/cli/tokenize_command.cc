@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/fail.h"
 #include "cli/commands.h"
+#include "cli/text_file.h"
 #include "cli/token_list.h"
 #include "formats/gguf_reader.h"
 #include "text/tokenizer.h"
@@ -40,13 +39,6 @@ Result<std::unique_ptr<Tokenizer>> open_tokenizer(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(path));
   QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(file->metadata()));
   return make_tokenizer(std::move(vocabulary));
-}
-
-// The bytes of a file. Errors: kNotFound with the path.
-Result<std::string> read_text_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return fail::not_found("File '{}' cannot be opened.", path);
-  return std::string{std::istreambuf_iterator<char>(stream), {}};
 }
 
 // Needs the vocabulary only.

@@ -2,6 +2,7 @@
 // A file is filled until the next tensor would pass the limit; tensors are never cut.
 #include "formats/convert_model.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "base/checked_math.h"
@@ -55,6 +56,20 @@ std::string part_path(const std::string& path, const SplitPlace& place) {
   return split_part_path(prefix, place.index, place.count);
 }
 
+// All parts or none: a set that is not whole is of no use.
+Result<void> finish_all(std::vector<GgufWriter>& writers, const std::vector<std::string>& paths) {
+  for (size_t i = 0; i < writers.size(); ++i) {
+    const auto finished = writers[i].finish();
+    if (finished) continue;
+    for (size_t written = 0; written < i; ++written) {
+      std::error_code error;
+      std::filesystem::remove(paths[written], error);
+    }
+    return finished;
+  }
+  return {};
+}
+
 }  // namespace
 
 // Tensors keep their order; the first part has all metadata.
@@ -68,15 +83,20 @@ Result<ConvertReport> convert_model(const GgufFile& source, const std::string& p
   ConvertReport report;
   report.num_tensors = static_cast<int64_t>(source.tensors().size());
   for (const GgufTensor& tensor : source.tensors()) report.weight_bytes += tensor.size_bytes;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const SplitPlace place = {static_cast<int64_t>(i), static_cast<int64_t>(parts.size()),
+                              report.num_tensors};
+    report.paths.push_back(part_path(path, place));
+    QUERN_TRY(source.check_is_no_part(report.paths.back()));
+  }
   std::vector<GgufWriter> writers;
   int64_t done = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     const SplitPlace place = {static_cast<int64_t>(i), static_cast<int64_t>(parts.size()),
                               report.num_tensors};
-    report.paths.push_back(part_path(path, place));
-    QUERN_ASSIGN_OR_RETURN(GgufWriter writer,
-                           GgufWriter::create(report.paths.back(), part_metadata(source, place),
-                                              parts[i], options.order));
+    QUERN_ASSIGN_OR_RETURN(
+        GgufWriter writer,
+        GgufWriter::create(report.paths[i], part_metadata(source, place), parts[i], options.order));
     for (const WeightInfo& info : parts[i]) {
       QUERN_ASSIGN_OR_RETURN(const Tensor tensor, source.weight(info.name));
       QUERN_TRY(writer.append(info.name, tensor));
@@ -85,7 +105,7 @@ Result<ConvertReport> convert_model(const GgufFile& source, const std::string& p
     }
     writers.push_back(std::move(writer));
   }
-  for (GgufWriter& writer : writers) QUERN_TRY(writer.finish());
+  QUERN_TRY(finish_all(writers, report.paths));
   return report;
 }
 

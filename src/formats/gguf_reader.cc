@@ -3,6 +3,7 @@
 #include "formats/gguf_reader.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/checked_math.h"
@@ -52,7 +53,18 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
   if (!file) {
     return tl::unexpected(file.error().with_context(fmt::format("While reading '{}'", path)));
   }
+  (*file)->parts_.front().path = path;
   return file;
+}
+
+Result<void> GgufFile::check_is_no_part(const std::string& path) const {
+  for (const Part& part : parts_) {
+    std::error_code error;  // a path that does not exist is no part
+    if (part.path.empty() || !std::filesystem::equivalent(path, part.path, error)) continue;
+    return fail::invalid("'{}' is the file '{}' that the model is read from; write to another.",
+                         path, part.path);
+  }
+  return {};
 }
 
 // Errors: a part is absent, or belongs to another model.

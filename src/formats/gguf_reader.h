@@ -50,6 +50,9 @@ class GgufFile final : public WeightSource {
   const std::vector<GgufTensor>& tensors() const { return tensors_; }  // in the file's order
   const GgufTensor* find(std::string_view name) const;                 // null when absent
   int num_parts() const { return static_cast<int>(parts_.size()); }
+  // Errors: kInvalidArgument where `path` is, under any name, a file that this model is read from:
+  // writing there would destroy what is still to be read.
+  Result<void> check_is_no_part(const std::string& path) const;
   uint32_t version() const { return version_; }
   // Of the first part; parts may differ.
   std::endian byte_order() const { return parts_.front().order; }
@@ -65,6 +68,7 @@ class GgufFile final : public WeightSource {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
     std::endian order = std::endian::little;
+    std::string path = {};  // empty for one in memory
   };
   GgufFile() = default;
   // One file, whole model or part of one.

@@ -249,6 +249,7 @@ Result<QuantizeReport> quantize_model(const GgufFile& source, const std::string&
                                       const QuantizeOptions& options,
                                       const ByteProgress& progress) {
   QUERN_ASSIGN_OR_RETURN(const QuantMixture mixture, find_quant_mixture(options.type));
+  QUERN_TRY(source.check_is_no_part(path));
   std::vector<WeightInfo> tensors = source.list();
   QUERN_ASSIGN_OR_RETURN(const auto choices, choose_types(source.metadata(), tensors, mixture,
                                                           options.keep, options.is_pure));

@@ -46,6 +46,20 @@ Result<void> check_state(const Node& node, const std::string& device,
                        device, state, known->second);
 }
 
+// A pattern that fits nothing is a slip of the pen.
+Result<void> check_patterns(const Graph& graph, const PassOptions& options) {
+  for (const auto& [pattern, target] : options.placement) {
+    const bool fits = std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+      return !is_everywhere(node) && matches_pattern(node.name, pattern);
+    });
+    if (!fits) {
+      return fail::not_found("No node has a name like '{}', which is to be placed on '{}'.",
+                             pattern, target);
+    }
+  }
+  return {};
+}
+
 // The device of each node; empty for those that are everywhere.
 Result<std::vector<std::string>> assign_devices(const Graph& graph, const PassOptions& options) {
   std::vector<std::string> devices;
@@ -136,6 +150,7 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
 
 Result<Graph> place(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
+  QUERN_TRY(check_patterns(graph, options));
   QUERN_ASSIGN_OR_RETURN(std::vector<std::string> devices, assign_devices(graph, options));
   const std::set<std::string> used(devices.begin(), devices.end());
   const std::string& default_device = options.targets.front().name;

@@ -1,7 +1,10 @@
 // Errors of the program: exit code, text on stderr, nothing on stdout, no file left behind.
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -112,8 +115,8 @@ TEST_F(CliErrors, ArgumentsMustBeKnownAndComplete) {
 
 // The error has option, value and range.
 TEST_F(CliErrors, ValuesMustBeInRange) {
-  const std::string threads = " is not a whole number from 0 to 4096.";
-  expect_usage({"run", "m", "--threads", "4097"}, "--threads: '4097'" + threads);
+  const std::string threads = " is not a whole number from 0 to 1024.";
+  expect_usage({"run", "m", "--threads", "1025"}, "--threads: '1025'" + threads);
   expect_usage({"run", "m", "--threads", "-1"}, "--threads: '-1'" + threads);
   expect_usage({"run", "m", "--threads", "two"}, "--threads: 'two'" + threads);
   expect_usage({"run", "m", "--threads", "2.5"}, "--threads: '2.5'" + threads);
@@ -248,7 +251,9 @@ TEST_F(CliErrors, TokensAreCheckedAgainstTheVocabulary) {
 // In numbers of tokens.
 TEST_F(CliErrors, PerplexityNeedsTextAndContext) {
   expect_failure({"perplexity", model(), "--file", file("none.txt")},
-                 "File '" + file("none.txt") + "' cannot be opened.");
+                 "File '" + file("none.txt") + "' cannot be opened: No such file or directory.");
+  expect_failure({"perplexity", model(), "--file", file("")},
+                 "File '" + file("") + "' cannot be read: Is a directory.");
   const ProgramResult small =
       run_quern({"perplexity", model(), "--file", file("text.txt"), "--context", "3"});
   EXPECT_EQ(small.exit_code, 1);
@@ -258,6 +263,75 @@ TEST_F(CliErrors, PerplexityNeedsTextAndContext) {
       run_quern({"perplexity", model(), "--file", file("text.txt"), "--context", "64"});
   EXPECT_EQ(brief.exit_code, 1);
   EXPECT_NE(brief.errors.find("tokens; one chunk needs 64.\n"), std::string::npos) << brief.errors;
+}
+
+// What would do nothing is refused, with the option that is missing.
+TEST_F(CliErrors, OptionsWithoutEffectAreRefused) {
+  const auto refused = [](std::vector<std::string> options, const std::string& message) {
+    options.insert(options.begin(), {"run", model(), "Once", "--max-tokens", "2"});
+    expect_failure(options, message);
+  };
+  refused({"--samplers", "top_k", "--top-p", "0.5"},
+          "--top-p does nothing: its stage 'top_p' is not in --samplers 'top_k'.");
+  refused({"--mirostat", "2", "--top-k", "5"},
+          "--top-k does nothing with --mirostat, which takes the place of all filters.");
+  refused({"--system", "Be brief."},
+          "--system needs --chat, since only a chat template has a place for it.");
+  refused({"--logprobs", "3"}, "--logprobs needs --json, which shows them.");
+  refused({"--rope-scaling", "none", "--rope-factor", "3"},
+          "--rope-factor needs --rope-scaling linear or yarn.");
+  refused({"--rope-scaling", "yarn"}, "--rope-scaling yarn needs --rope-factor.");
+  refused({"--rope-original-context", "64"}, "--rope-original-context needs --rope-scaling yarn.");
+  refused({"--rope-freq-base", "1e39"}, "--rope-freq-base is 1e+39; the limit is 3.4028235e+38.");
+  refused({"--stop", ""}, "--stop is empty; it must be a text to stop at.");
+  refused({"--place", "nothing*=cpu"},
+          "While loading '" + model() +
+              "': Pass place: No node has a name like 'nothing*', which is to be placed on 'cpu'.");
+  expect_failure(
+      {"logits", model(), "--tokens", "1,2,3", "--context", "2", "--output", file("l.npy")},
+      "There are 3 tokens to feed; --context allows 2.");
+  expect_usage({"run", model(), "a", "--max-tokens", "3", "--max-tokens", "4"},
+               "--max-tokens is given more than once.");
+}
+
+// Output that goes nowhere is no success, and messages that go nowhere are no failure.
+TEST_F(CliErrors, OutputThatCannotBeWrittenIsAnError) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "There is no /dev/full";
+  const auto run = [](const std::string& rest) {
+    const std::string line = std::string(QUERN_PROGRAM) + " " + rest;
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  const std::string errors = file("errors.txt");
+  for (const std::string& command :
+       {std::string("ops"), std::string("--help"), "inspect " + model(),
+        "run " + model() + " Once --max-tokens 3 --quiet", "graph " + model()}) {
+    EXPECT_EQ(run(command + " > /dev/full 2> " + errors), 1) << command;
+    EXPECT_TRUE(content(errors).starts_with("quern: Standard output c")) << content(errors);
+    EXPECT_EQ(run(command + " 2> " + errors + " >&-"), 1) << command;
+  }
+  const std::string answer = "run " + model() + " Once --temp 0 --max-tokens 3 > " + file("a.txt");
+  EXPECT_EQ(run(answer + " 2> /dev/full"), 0);
+  const std::string first = content(file("a.txt"));
+  EXPECT_EQ(run(answer + " 2>&-"), 0);
+  EXPECT_EQ(content(file("a.txt")), first);
+}
+
+// Under whatever name.
+TEST_F(CliErrors, AModelIsNotWrittenOverItself) {
+  const std::string before = content(model());
+  const std::string link = file("link.gguf");
+  std::filesystem::create_symlink(model(), link);
+  for (const std::string& output : {model(), link, file("./model.gguf")}) {
+    const std::string reason = "'" + output + "' is the file '" + model() +
+                               "' that the model is read from; write to "
+                               "another.";
+    expect_failure({"quantize", model(), output, "--type", "q8_0"},
+                   "While quantising '" + model() + "': " + reason);
+    expect_failure({"convert", model(), output, "--endian", "big"},
+                   "While converting '" + model() + "': " + reason);
+  }
+  EXPECT_EQ(content(model()), before);
+  std::filesystem::remove(link);
 }
 
 // No half-written files.
