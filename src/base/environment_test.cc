@@ -3,23 +3,32 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace quern {
 namespace {
 
+// The variable's value, from the process's own list.
+std::optional<std::string> value_of(const std::string& name) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (text.starts_with(name + "=")) return std::string(text.substr(name.size() + 1));
+  }
+  return std::nullopt;
+}
+
 // Puts the variables back at the end of a test.
 class EnvironmentTest : public testing::Test {
  protected:
   EnvironmentTest() {
     for (const char* name : {"HOME", "QUERN_CACHE", "XDG_CACHE_HOME"}) {
-      const char* value = std::getenv(name);
-      before_.emplace_back(name,
-                           value == nullptr ? std::nullopt : std::optional<std::string>(value));
+      before_.emplace_back(name, value_of(name));
     }
   }
   ~EnvironmentTest() override {

@@ -18,9 +18,12 @@ extern "C" void on_interrupt(int signal) {
 }  // namespace
 
 // The handler before comes back afterwards.
-InterruptGuard::InterruptGuard() {
+InterruptGuard::InterruptGuard(bool ends_reads) {
   g_interrupted = 0;
-  std::signal(SIGINT, on_interrupt);
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = ends_reads ? 0 : SA_RESTART;
+  ::sigaction(SIGINT, &action, nullptr);
 }
 
 InterruptGuard::~InterruptGuard() {

@@ -8,7 +8,8 @@ namespace quern::cli {
 class InterruptGuard {
  public:
   // Takes Ctrl-C while it lives.
-  InterruptGuard();
+  // With `ends_reads`, a read that waits for input returns when the signal comes.
+  explicit InterruptGuard(bool ends_reads = false);
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;

@@ -10,6 +10,8 @@
 #include <memory>
 
 #include "base/environment.h"
+#include "cli/console.h"
+#include "cli/interrupt.h"
 
 namespace quern::cli {
 
@@ -34,7 +36,13 @@ std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
     return line;
   }
   // libedit allocates the line with malloc.
+  const InterruptGuard interrupt(true);
   const std::unique_ptr<char, decltype(&std::free)> text(readline(prompt.c_str()), &std::free);
+  if (text == nullptr && interrupt.was_interrupted()) {
+    // Ctrl-C drops the line that was being typed, not the conversation.
+    print_status("\n[Ctrl-D or /quit ends the conversation]\n");
+    return "";
+  }
   if (text == nullptr) return std::nullopt;
   if (*text != '\0') add_history(text.get());
   return std::string(text.get());
