@@ -415,17 +415,36 @@ TEST(GrammarAst, SingleItemsStayWhatTheyAre) {
 }
 
 // What lets a walk over a large vocabulary skip most of it.
-TEST(GrammarAutomaton, LoopBytesLeadBackToTheState) {
+TEST(GrammarAutomaton, TheMainStepInsideAStringIsTheStateItself) {
   const auto grammar = Grammar::parse("root ::= \"\\\"\" [a-z]* \"\\\"\"");
   ASSERT_TRUE(grammar);
   GrammarAutomaton automaton(*grammar);
   const auto inside = automaton.walk(automaton.start(), "\"q");
-  const std::bitset<256> loop = automaton.loop_bytes(inside);
+  const GrammarAutomaton::MainStep main = automaton.main_step(inside);
+  EXPECT_EQ(main.target, inside);
   for (int byte = 0; byte < 256; ++byte) {
-    EXPECT_EQ(loop.test(static_cast<size_t>(byte)), byte >= 'a' && byte <= 'z') << byte;
+    EXPECT_EQ(main.bytes.test(static_cast<size_t>(byte)), byte >= 'a' && byte <= 'z') << byte;
   }
   EXPECT_EQ(automaton.walk(automaton.start(), "x"), GrammarAutomaton::kDead);
   EXPECT_EQ(automaton.keep_only(GrammarAutomaton::kDead), GrammarAutomaton::kDead);
+}
+
+// Each character counts, so no state leads to itself.
+TEST(GrammarAutomaton, TheMainStepInACountedStringIsOneCharacterFurther) {
+  const auto grammar = Grammar::parse("root ::= [a-z]{4} [0-9]");
+  ASSERT_TRUE(grammar);
+  GrammarAutomaton automaton(*grammar);
+  auto state = automaton.start();
+  for (const char* text : {"q", "qx", "qxy", "qxyz"}) {
+    const auto next = automaton.walk(automaton.start(), text);
+    EXPECT_EQ(automaton.main_step(state).target, next);
+    EXPECT_EQ(automaton.main_step(state).bytes.count(), 26U);
+    state = next;
+  }
+  EXPECT_EQ(automaton.main_step(state).bytes.count(), 10U);
+  state = automaton.walk(automaton.start(), "qxyz5");
+  EXPECT_EQ(automaton.main_step(state).target, GrammarAutomaton::kDead);
+  EXPECT_TRUE(automaton.main_step(state).bytes.none());
 }
 
 // Nested brackets of any depth need ever more states.
