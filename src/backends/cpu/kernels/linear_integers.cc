@@ -84,7 +84,7 @@ void for_tiles(int64_t num_tokens, ThreadPool& pool, F&& f) {
 }
 
 bool is_wide(const PackedWeight& weight, const LinearKernels& kernels) {
-  return uses_wide_activations(scheme(weight.scheme_id()), kernels.num_lanes, planes_of(weight));
+  return uses_wide_activations(scheme(weight.scheme_id()), kernels.num_lanes);
 }
 
 // Bytes of the corrections; a multiple of 64, behind which wide activations begin.
@@ -97,18 +97,21 @@ int64_t correction_bytes(const PackedWeight& weight, const LinearKernels& kernel
                   64);
 }
 
-// Wide activations of 32 elements of one token from its two planes: see wide_activations.h.
+// Wide activations of 32 elements of one token from its planes: see wide_activations.h.
+template <int kPlanes>
 void widen_block(const int8_t* planes, int16_t* out) {
   for (int quad = 0; quad < 8; ++quad) {
     for (int i = 0; i < 4; ++i) {
       const int element = quad * 4 + i;
-      const int value = 256 * planes[element] + planes[32 + element];
+      int value = planes[element];
+      if constexpr (kPlanes == 2) value = 256 * value + planes[32 + element];
       out[quad * 4 + (i % 2) * 2 + i / 2] = static_cast<int16_t>(value);
     }
   }
 }
 
-// All tokens of one tile after another: the blocks of 64 bytes are where the planes are.
+// The blocks of all tokens, one after another as the planes are.
+template <int kPlanes>
 void widen_activations(const int8_t* planes, int64_t num_tokens, int64_t columns, int16_t* out,
                        ThreadPool& pool) {
   constexpr int64_t kBlocksPerChunk = 4096;
@@ -116,7 +119,7 @@ void widen_activations(const int8_t* planes, int64_t num_tokens, int64_t columns
   pool.run(ceil_divide(blocks, kBlocksPerChunk), [&](int64_t chunk, int) {
     const int64_t end = std::min(blocks, (chunk + 1) * kBlocksPerChunk);
     for (int64_t b = chunk * kBlocksPerChunk; b < end; ++b) {
-      widen_block(planes + 64 * b, out + 32 * b);
+      widen_block<kPlanes>(planes + 32 * kPlanes * b, out + 32 * b);
     }
   });
 }
@@ -157,7 +160,8 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
   if (is_wide(weight, kernels)) {
     auto* wide = reinterpret_cast<int16_t*>(call.scratch +
                                             correction_bytes(weight, kernels, call.num_tokens));
-    widen_activations(product.q, call.num_tokens, weight.columns(), wide, pool);
+    const auto widen = planes == 2 ? widen_activations<2> : widen_activations<1>;
+    widen(product.q, call.num_tokens, weight.columns(), wide, pool);
     product.q = reinterpret_cast<const int8_t*>(wide);
   }
   const ProductSplit split({.num_panels = weight.num_panels(),

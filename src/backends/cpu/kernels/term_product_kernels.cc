@@ -19,10 +19,11 @@ void add_term_products<kThisIsa>(LinearKernels& kernels) {
   kernels.full_offset[1] = kFullOffset<2>;
   unroll<kLast - kFirst + 1>([&](auto i) {
     constexpr auto kId = static_cast<SchemeId>(kFirst + int(decltype(i){}));
-    kernels.block_products[0][kFirst + i] = block_product<kId, 1>;
-    if constexpr (uses_wide_activations(scheme(kId), kLanes, 2)) {
-      kernels.block_products[1][kFirst + i] = wide_block_product<kId>;
+    if constexpr (uses_wide_activations(scheme(kId), kLanes)) {
+      kernels.block_products[0][kFirst + i] = wide_block_product<kId, 1>;
+      kernels.block_products[1][kFirst + i] = wide_block_product<kId, 2>;
     } else {
+      kernels.block_products[0][kFirst + i] = block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = block_product<kId, 2>;
     }
     kernels.dequantize_panel[kFirst + i] = dequantize_panel<kId>;
