@@ -26,6 +26,7 @@ std::vector<std::string> messages(const std::string& input) {
   return all;
 }
 
+// Reads from a stream in place of standard input.
 class LineEditorTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -9,6 +9,7 @@
 namespace quern::cli {
 namespace {
 
+// On one line.
 std::string text_of(const MetadataValue& value, int64_t limit = 8) {
   return metadata_to_json(value, limit).dump();
 }

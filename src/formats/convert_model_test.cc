@@ -16,15 +16,18 @@
 namespace quern {
 namespace {
 
+// All bytes of a file.
 std::string bytes_of(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Replaces the file.
 void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
+// Names, types, shapes and bytes, in the same order.
 void expect_same_tensors(const GgufFile& a, const GgufFile& b) {
   ASSERT_EQ(a.tensors().size(), b.tensors().size());
   for (size_t i = 0; i < a.tensors().size(); ++i) {
@@ -37,6 +40,7 @@ void expect_same_tensors(const GgufFile& a, const GgufFile& b) {
   }
 }
 
+// A synthetic model to be converted.
 class Convert : public testing::Test {
  protected:
   std::shared_ptr<GgufFile> open(const std::string& name) {
@@ -119,6 +123,7 @@ struct PartKeys {
   std::string tensor;
 };
 
+// A small part with these keys.
 std::string part_bytes(const PartKeys& keys) {
   GgufBytes b;
   b.header(1, 3);
@@ -129,6 +134,7 @@ std::string part_bytes(const PartKeys& keys) {
   return b.bytes();
 }
 
+// Parts in a folder, whole until a test changes them.
 class SplitSet : public testing::Test {
  protected:
   std::string path(int index) const {

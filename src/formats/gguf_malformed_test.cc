@@ -18,6 +18,7 @@ namespace {
 
 enum Outcome { kAccepted = 0, kRejected = 1 };
 
+// As a program would: metadata, tensors and every weight.
 Outcome read_model(const std::string& path) {
   const auto file = GgufFile::open(path);
   if (!file) return kRejected;
@@ -27,6 +28,7 @@ Outcome read_model(const std::string& path) {
   return check_model_metadata((*file)->metadata()) ? kAccepted : kRejected;
 }
 
+// How the child process ended.
 struct Trial {
   bool has_exited = false;
   int outcome = -1;
@@ -34,6 +36,7 @@ struct Trial {
   int64_t peak_mib = 0;
 };
 
+// A crash ends the child alone.
 Trial read_in_child(const std::string& path) {
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = ::fork();
@@ -49,6 +52,7 @@ Trial read_in_child(const std::string& path) {
   return trial;
 }
 
+// Of a line of the suite's table.
 std::vector<std::string> columns(const std::string& line) {
   std::vector<std::string> parts;
   std::istringstream stream(line);

@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// Why the bytes cannot be read.
 std::string error_of(const GgufBytes& bytes) {
   const auto file = bytes.parse();
   return file ? "no error" : file.error().message;
@@ -30,6 +31,7 @@ GgufBytes small_file(std::endian order, uint32_t version = 3) {
   return b;
 }
 
+// The file that gguf_test_bytes.h makes.
 void expect_small_file(const GgufFile& file) {
   const Metadata& m = file.metadata();
   EXPECT_EQ(m.integer("u16").value(), 0x1234);

@@ -26,6 +26,7 @@ void add_number(Metadata& m, const std::string& name) {
   m.set(name + ".empty", MetadataValue::numbers<T>({}));
 }
 
+// A key of each type, alone and as an array.
 Metadata every_type() {
   Metadata m;
   m.set("general.architecture", MetadataValue::text("test"));
@@ -79,10 +80,12 @@ class MemorySource final : public WeightSource {
   std::map<std::string, Tensor> tensors_;
 };
 
+// Formats whose fields the byte order defines.
 bool has_big_endian_form(DType d) {
   return d != DType::kIQ2_XXS && d != DType::kIQ3_XXS && d != DType::kIQ1_M;
 }
 
+// Everything written and read again.
 void expect_same_back(std::endian order) {
   const test::TemporaryFolder folder("gguf_writer");
   MemorySource source;

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// A few keys of different types.
 Metadata sample() {
   Metadata m;
   m.set("a.u32", MetadataValue::number<uint32_t>(7));

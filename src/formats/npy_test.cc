@@ -15,6 +15,7 @@
 namespace quern {
 namespace {
 
+// Of bytes in memory.
 Result<NpyArray> parse(std::string_view text) {
   const auto copy = std::make_shared<std::string>(text);
   return parse_npy(std::as_bytes(std::span<const char>(*copy)), copy);
@@ -28,6 +29,7 @@ std::string npy(std::string_view header, std::string_view data) {
   return file.append(header).append(data);
 }
 
+// With this header and data.
 std::string error_of(std::string_view header, std::string_view data = "") {
   const auto array = parse(npy(header, data));
   return array ? "no error" : array.error().message;

@@ -15,11 +15,13 @@
 namespace quern {
 namespace {
 
+// All bytes of a file.
 std::string bytes_of(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Smooth values of both signs.
 std::vector<float> wave(int64_t count) {
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i) {
@@ -28,12 +30,14 @@ std::vector<float> wave(int64_t count) {
   return values;
 }
 
+// A matrix of the model that is quantised.
 struct NamedTensor {
   std::string name;
   Shape shape;
   std::vector<float> values;
 };
 
+// With what readers of the family need.
 void write_f32_file(const std::string& path, const std::vector<NamedTensor>& tensors) {
   Metadata metadata;
   metadata.set("general.architecture", MetadataValue::text("llama"));
@@ -48,6 +52,7 @@ void write_f32_file(const std::string& path, const std::vector<NamedTensor>& ten
   ASSERT_TRUE(writer->finish(Durability::kProcess));
 }
 
+// One of each role.
 std::vector<NamedTensor> usual_tensors() {
   return {{"blk.0.attn_q.weight", Shape{70, 512}, wave(70 * 512)},
           {"blk.0.attn_norm.weight", Shape{512}, wave(512)},
@@ -55,6 +60,7 @@ std::vector<NamedTensor> usual_tensors() {
           {"output.weight", Shape{5, 64}, wave(5 * 64)}};
 }
 
+// A folder with a model in f32.
 class Quantize : public testing::Test {
  protected:
   Result<QuantizeReport> run(const std::string& type, int threads = 1,

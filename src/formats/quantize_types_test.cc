@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Of a model with these heads and layers.
 Metadata model_metadata(int64_t heads, int64_t kv_heads, int64_t experts = 0) {
   Metadata m;
   const auto number = [&](const std::string& key, int64_t value) {

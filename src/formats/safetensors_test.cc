@@ -12,6 +12,7 @@
 namespace quern {
 namespace {
 
+// Of bytes in memory.
 Result<std::shared_ptr<SafetensorsFile>> parse(std::string_view bytes) {
   const auto copy = std::make_shared<std::string>(bytes);
   return SafetensorsFile::parse(std::as_bytes(std::span<const char>(*copy)), copy);
@@ -24,11 +25,13 @@ std::string file_of(std::string_view header, std::string_view data = "") {
   return bytes.append(header).append(data);
 }
 
+// With this header and data.
 std::string error_of(std::string_view header, std::string_view data = "") {
   const auto file = parse(file_of(header, data));
   return file ? "no error" : file.error().message;
 }
 
+// All bytes of it.
 std::string read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

@@ -17,11 +17,13 @@
 namespace quern {
 namespace {
 
+// All bytes of a file.
 std::string content(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Every type, decoded and measured.
 void expect_spread(float stddev) {
   int num_types = 0;
   for (const DTypeInfo& info : all_dtypes()) {

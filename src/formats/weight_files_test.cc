@@ -12,6 +12,7 @@
 namespace quern {
 namespace {
 
+// Files of both formats in a folder.
 class WeightFiles : public testing::Test {
  protected:
   WeightFiles() : folder_("weight_files") {}

@@ -19,6 +19,7 @@ Result<std::string> render(std::span<const ChatMessage> messages, bool adds_prom
   return text + (adds_prompt ? "a:" : "");
 }
 
+// A session with a template of one line.
 class ChatSessionTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }

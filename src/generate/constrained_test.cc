@@ -63,6 +63,7 @@ std::unique_ptr<Tokenizer> small_tokenizer() {
   return tokenizer ? std::move(*tokenizer) : nullptr;
 }
 
+// A text, and how it came to its end.
 struct Written {
   std::string text;
   bool has_ended = false;
@@ -101,12 +102,14 @@ Written write(const std::shared_ptr<const TokenTrie>& trie, const Grammar& gramm
   return written;
 }
 
+// Logits that say nothing.
 std::vector<float> make_noise(size_t count) {
   std::vector<float> noise(count);
   for (size_t i = 0; i < count; ++i) noise[i] = RandomWords{99, 0, 0}.uniform_f32(i);
   return noise;
 }
 
+// Every member of the schema, by hand.
 void check_person(const std::string& text, uint64_t seed) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << "seed " << seed << ": " << text;
@@ -122,6 +125,7 @@ void check_person(const std::string& text, uint64_t seed) {
   }
 }
 
+// One text for each seed.
 void check_schema_seeds(const Tokenizer& tokenizer, uint64_t num_seeds) {
   const auto schema = grammar_from_json_schema(kPerson);
   ASSERT_TRUE(schema) << schema.error().message;

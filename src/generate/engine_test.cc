@@ -15,6 +15,7 @@ using test::feed_all;
 using test::some_tokens;
 using test::TinyModelFile;
 
+// An engine on a tiny model, new for each test.
 class EngineTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }

@@ -13,6 +13,7 @@ namespace {
 using test::some_tokens;
 using test::TinyModelFile;
 
+// A tiny model that is asked greedily.
 class GenerateTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }

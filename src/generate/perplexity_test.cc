@@ -14,6 +14,7 @@ using test::feed_all;
 using test::some_tokens;
 using test::TinyModelFile;
 
+// A tiny model and a text of made-up tokens.
 class PerplexityTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }

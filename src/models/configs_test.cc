@@ -15,6 +15,7 @@ namespace {
 
 using test::FakeModel;
 
+// Keys of a small llama.
 class DecoderConfigTest : public testing::Test {
  protected:
   DecoderConfig config() const {
@@ -153,6 +154,7 @@ TEST_F(DecoderConfigTest, WindowsMustMakeSense) {
   EXPECT_FALSE(read_window_pattern(model_.metadata, config(), 2));
 }
 
+// For heads of 8 values.
 class RopeConfigTest : public testing::Test {
  protected:
   Result<RopeConfig> read() const { return read_rope_config(model_.metadata, "llama", 8, "half"); }
@@ -277,6 +279,7 @@ TEST(Activations, FollowTheSizeOfTheModel) {
   EXPECT_EQ(resolve_activations(Activations::kAuto, model), Activations::kInt8);
 }
 
+// Metadata of a low-rank adapter.
 class AdapterTest : public testing::Test {
  protected:
   AdapterTest() {

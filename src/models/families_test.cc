@@ -13,14 +13,17 @@ namespace {
 
 using test::FakeModel;
 
+// With default options.
 Result<LanguageModel> build(const FakeModel& model, ModelOptions options = {}) {
   return build_language_model(model.metadata, model, options);
 }
+// Why the model cannot be built.
 std::string error(const FakeModel& model) {
   const auto built = build(model);
   return built ? "no error" : built.error().message;
 }
 
+// One run for each family of this build.
 class Families : public testing::TestWithParam<std::string> {
  protected:
   const FakeModel model_{GetParam()};

@@ -26,6 +26,7 @@ class NoStore final : public KvStore {
   Result<int32_t> import_rows(int64_t, std::span<const std::byte>) override { return 0; }
 };
 
+// A graph with a symbol, a constant extent and a state.
 class BindingTest : public testing::Test {
  protected:
   static Tensor tensor(const Shape& shape, DType dtype = DType::kF32) {

@@ -12,6 +12,7 @@
 namespace quern {
 namespace {
 
+// 2 layers of 3 heads: keys of 5 values, values of 4.
 StateDecl declaration(const char* key_type, const char* value_type, bool keeps_unrotated = false) {
   return {"kv",
           "kv",
@@ -24,10 +25,12 @@ StateDecl declaration(const char* key_type, const char* value_type, bool keeps_u
            {"keeps_unrotated", keeps_unrotated}}};
 }
 
+// With one type for both.
 std::unique_ptr<HostKvStore> make_store(const char* type = "f32", bool keeps_unrotated = false) {
   return HostKvStore::make(declaration(type, type, keeps_unrotated)).value();
 }
 
+// Values that rise by 1/4.
 std::vector<float> row(int64_t size, float start) {
   std::vector<float> values;
   for (int64_t i = 0; i < size; ++i) values.push_back(start + 0.25F * static_cast<float>(i));

@@ -13,10 +13,12 @@ template <class T>
 Tensor tensor(DType dtype, const std::vector<T>& values) {
   return *Tensor::from<T>(dtype, Shape{static_cast<int64_t>(values.size())}, values);
 }
+// Of floats.
 Tensor f32(const std::vector<float>& values) {
   return tensor(DType::kF32, values);
 }
 
+// Tensors that can be compared.
 std::optional<TensorDifference> compare(const Tensor& a, const Tensor& b) {
   const auto difference = compare_tensors(a, b);
   EXPECT_TRUE(difference) << (difference ? "" : difference.error().message);

@@ -31,10 +31,12 @@ class CountingWeights final : public WeightSource {
   }
 };
 
+// As graphs write it.
 TensorType type(std::string_view text) {
   return parse_tensor_type(text).value();
 }
 
+// A source with two weights.
 class WeightLoadingTest : public testing::Test {
  protected:
   WeightLoadingTest() {

@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kRank = 3;
 constexpr double kAlpha = 6;
 
+// Small values that depend on the seed.
 std::vector<float> numbers(int64_t count, int seed) {
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i) {
@@ -24,15 +25,18 @@ std::vector<float> numbers(int64_t count, int seed) {
   return values;
 }
 
+// A tensor of floats.
 Tensor f32(const Shape& shape, const std::vector<float>& values) {
   return Tensor::from<float>(DType::kF32, shape, values).value();
 }
 
+// Products that the adapter changes.
 bool is_adapted(const WeightInfo& info) {
   return info.name.find("attn_q.weight") != std::string::npos ||
          info.name.find("ffn_down.weight") != std::string::npos;
 }
 
+// A file with factors for every adapted product.
 void write_adapter(const std::string& path, const GgufFile& base) {
   Metadata metadata;
   metadata.set("general.type", MetadataValue::text("adapter"));
@@ -72,6 +76,7 @@ std::vector<float> merged(const WeightInfo& info, std::vector<float> w, double s
   return w;
 }
 
+// The base with the products added to its weights.
 void write_merged(const std::string& path, const GgufFile& base, double scale) {
   auto writer = GgufWriter::create(path, base.metadata(), base.list());
   ASSERT_TRUE(writer) << writer.error().message;

@@ -15,6 +15,7 @@
 namespace quern::test {
 namespace {
 
+// A synthetic model in a folder.
 class Commands : public testing::Test {
  protected:
   Commands() : folder_("commands") {}
@@ -39,6 +40,7 @@ class Commands : public testing::Test {
   TemporaryFolder folder_;
 };
 
+// Exit code, and a part of what was printed.
 void expect_part(const ProgramResult& result, int exit_code, std::string_view part) {
   EXPECT_EQ(result.exit_code, exit_code) << result.output;
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;

@@ -30,6 +30,7 @@ std::unique_ptr<Engine> open_evictable(const std::string& model, const std::stri
   return engine ? std::move(*engine) : nullptr;
 }
 
+// One run for each model, device and numerics.
 class Eviction : public testing::TestWithParam<std::tuple<const char*, const char*, DType>> {
  protected:
   std::unique_ptr<Engine> open() {

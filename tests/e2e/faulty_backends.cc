@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// Another base of the rotary frequencies in one layer.
 Result<Graph> turn_queries(const Graph& graph, const CompileOptions& options) {
   const std::string node =
       graph.find_value("blk.7.q_rope") != kNoValue ? "blk.7.q_rope" : "blk.1.q_rope";
@@ -16,6 +17,7 @@ Result<Graph> turn_queries(const Graph& graph, const CompileOptions& options) {
 
 }  // namespace
 
+// Those of the program, and one more.
 BackendRegistry register_backends() {
   BackendRegistry registry;
   registry.add(make_reference_backend());

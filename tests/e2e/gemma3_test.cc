@@ -16,6 +16,7 @@ constexpr GoldenBound kBounds[] = {{Activations::kF32, 1e-2, 0.03},
                                    {Activations::kInt8, 10, INFINITY}};
 constexpr const char* kSuite = "gemma3_golden";
 
+// The real model, where it is on this machine.
 class Gemma3 : public testing::Test {
  protected:
   void SetUp() override {

@@ -31,6 +31,7 @@ double last_row_difference(const std::vector<float>& logits, const std::vector<f
   return worst;
 }
 
+// Tokens up to the first that differs.
 size_t num_equal(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
   const size_t size = std::min(a.size(), b.size());
   return static_cast<size_t>(
@@ -40,6 +41,7 @@ size_t num_equal(const std::vector<int32_t>& a, const std::vector<int32_t>& b) {
 
 }  // namespace
 
+// A file of the suite.
 nlohmann::json golden_prompts(const std::string& suite) {
   return nlohmann::json::parse(std::ifstream(suite_file(suite + "/golden.json")));
 }

@@ -13,6 +13,7 @@
 namespace quern::test {
 namespace {
 
+// Of the test data.
 std::string data_file(const std::string& name) {
   return std::string(QUERN_TEST_DATA_DIR) + "/manifest/" + name;
 }

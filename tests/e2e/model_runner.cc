@@ -8,11 +8,13 @@
 
 namespace quern::test {
 
+// For messages of failed tests.
 std::string describe(const RunOn& on) {
   return fmt::format("{}, {} threads, {}, {}", on.device, on.threads,
                      on.isa.empty() ? "best isa" : on.isa, activations_name(on.activations));
 }
 
+// Null, with a failure, where it cannot be opened.
 std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
   EngineOptions options;
   options.device = on.device;
@@ -27,6 +29,7 @@ std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
   return std::move(*engine);
 }
 
+// All rows, fed in chunks.
 std::vector<float> run_logits(Engine& engine, const std::vector<int32_t>& ids, int64_t chunk) {
   const auto sequence = engine.kv().create_sequence();
   EXPECT_TRUE(sequence);
@@ -50,23 +53,28 @@ std::vector<int32_t> run_greedy(Engine& engine, const std::vector<int32_t>& ids,
 }
 
 namespace {
+// Empty where there is no such file.
 std::string existing(const std::string& path) {
   return std::filesystem::exists(path) ? path : std::string();
 }
 }  // namespace
 
+// Empty where the suite is absent.
 std::string suite_file(const std::string& name) {
   return existing(std::string(QUERN_SUITES_DIR) + "/" + name);
 }
 
+// Empty where the model is absent.
 std::string smollm2_file() {
   return existing(std::string(QUERN_MODELS_DIR) + "/SmolLM2-135M-Instruct.Q4_1.gguf");
 }
 
+// Empty where the model is absent.
 std::string gemma3_file() {
   return existing(std::string(QUERN_MODELS_DIR) + "/gemma-3-270m-q4_k_m.gguf");
 }
 
+// Those that this machine can run.
 std::vector<std::string> isa_caps() {
   std::vector<std::string> caps;
   const BackendRegistry backends = register_backends();

@@ -20,6 +20,7 @@
 namespace quern::test {
 namespace {
 
+// Exit code and text of a run.
 struct Finished {
   int code = -1;
   std::string text;  // stdout and stderr
@@ -40,10 +41,12 @@ Finished quern(const std::string& arguments) {
   return finished;
 }
 
+// For the shell.
 std::string quoted(const std::string& text) {
   return "'" + text + "'";
 }
 
+// As the command line takes it.
 std::string attribute_text(const AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<double>(&value)) {
@@ -56,6 +59,7 @@ std::string attribute_text(const AttributeValue& value) {
   return text;
 }
 
+// Arrays in a folder.
 class OpCommand : public testing::Test {
  protected:
   std::string path(const std::string& name) { return folder_.file(name); }
@@ -86,6 +90,7 @@ std::string arguments_of(const OpCase& c, const std::string& folder) {
   return text;
 }
 
+// Within the bounds of the case.
 void expect_result(const OpCase& c, size_t i, const std::string& file) {
   const auto array = read_npy(file);
   ASSERT_TRUE(array) << array.error().message;

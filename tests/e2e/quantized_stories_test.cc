@@ -13,6 +13,7 @@
 namespace quern::test {
 namespace {
 
+// On the text of the suite.
 double perplexity_of(const std::string& path) {
   const auto engine = open_engine(path, {"cpu", 2, "", Activations::kF32});
   if (engine == nullptr) return 0;
@@ -24,6 +25,7 @@ double perplexity_of(const std::string& path) {
   return result ? result->value : 0;
 }
 
+// The small story model in another format.
 Result<QuantizeReport> quantize_stories(const std::string& type, const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto source,
                          GgufFile::open(suite_file("stories260k/gguf/stories260K-f32.gguf")));

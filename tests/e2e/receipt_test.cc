@@ -65,6 +65,7 @@ class Receipts : public testing::Test {
   Receipt receipt_;
 };
 
+// With the whole text in the failure.
 void expect_part(const std::string& text, std::string_view part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }

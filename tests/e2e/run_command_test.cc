@@ -15,6 +15,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+// The program on a synthetic model.
 class RunCommand : public testing::Test {
  protected:
   void SetUp() override {
@@ -55,6 +56,7 @@ class RunCommand : public testing::Test {
 const std::string kBegin = "Once upon a time, there was a little girl";
 const std::string kWhole = kBegin + " named Lily. She had a";
 
+// Tokens and text.
 void expect_same_answer(const nlohmann::json& a, const nlohmann::json& b) {
   EXPECT_EQ(a["text"], b["text"]);
   EXPECT_EQ(a["tokens"], b["tokens"]);

@@ -15,6 +15,7 @@ namespace {
 const std::vector<int32_t> kStart = {5, 17, 200, 3, 90, 11, 12};
 const std::vector<int32_t> kRest = {8, 250, 31};
 
+// A sequence of a tiny model from the suite.
 class SequenceFile : public testing::Test {
  protected:
   void SetUp() override {

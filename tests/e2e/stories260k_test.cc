@@ -13,16 +13,19 @@
 namespace quern::test {
 namespace {
 
+// All bytes of it.
 std::string read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
+// Rows that llama2.c computed.
 struct GoldenLogits {
   std::vector<int32_t> ids;
   std::vector<float> logits;  // [ids, 512]
 };
 
+// Sizes, tokens and rows, as the suite's script wrote them.
 GoldenLogits read_golden(const std::string& path) {
   constexpr size_t kVocab = 512;
   const std::string bytes = read_file(path);
@@ -73,6 +76,7 @@ TEST_P(Stories260k, LogitsAreLlama2csAtEveryPosition) {
   }
 }
 
+// A text, and the perplexity that the suite states.
 struct FileAndValue {
   const char* name;
   double perplexity;  // exact f32 arithmetic on the file's weights
@@ -81,6 +85,7 @@ constexpr FileAndValue kFiles[] = {{"f32", 2.2622},    {"F16", 2.2622},  {"BF16"
                                    {"IQ4_XS", 2.3920}, {"Q2_K", 2.3920}, {"Q3_K_M", 2.3700},
                                    {"Q4_K_M", 2.3081}, {"Q6_K", 2.2645}, {"TQ2_0", 2.4169}};
 
+// To the stated digits.
 void expect_perplexity(const FileAndValue& file, const RunOn& on, double tolerance) {
   const std::string path =
       suite_file(std::string("stories260k/gguf/stories260K-") + file.name + ".gguf");

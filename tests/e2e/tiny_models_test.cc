@@ -21,6 +21,7 @@ constexpr double kBound = 1e-3;  // the suite's README
 
 class TinyModels : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
+// Of all rows, relative to the largest logit.
 double worst_difference(const std::vector<float>& logits, const std::vector<double>& expected) {
   if (logits.size() != expected.size()) return INFINITY;
   double worst = 0;

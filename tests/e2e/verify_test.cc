@@ -20,6 +20,7 @@
 namespace quern::test {
 namespace {
 
+// Reference, CPU, and a CPU with a fault.
 std::shared_ptr<const BackendRegistry> backends_with(FaultyOptions options) {
   auto registry = std::make_shared<BackendRegistry>();
   registry->add(make_reference_backend());
@@ -28,6 +29,7 @@ std::shared_ptr<const BackendRegistry> backends_with(FaultyOptions options) {
   return registry;
 }
 
+// A synthetic model, compared on two devices.
 class Verify : public testing::Test {
  protected:
   Verify() : folder_("verify") {
@@ -197,6 +199,7 @@ TEST_F(Verify, SavedInputsRepeatTheFault) {
 
 // The gate ---------------------------------------------------------------------------------------
 
+// The gate of an engine, with a folder for what it keeps.
 class ParityGate : public Verify {
  protected:
   Result<std::unique_ptr<Engine>> open(FaultyOptions faulty, bool has_gate = true) {

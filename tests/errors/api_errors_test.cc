@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// A type of floats.
 TensorType f32(std::vector<Dim> dims) {
   return {DType::kF32, std::move(dims), LayoutKind::kRowMajor};
 }
@@ -25,6 +26,7 @@ Result<Graph> small_graph() {
   return builder.finish();
 }
 
+// A source that has a single weight.
 class OneWeight final : public WeightSource {
  public:
   explicit OneWeight(Tensor tensor) : tensor_(std::move(tensor)) {}

@@ -12,10 +12,12 @@
 namespace quern {
 namespace {
 
+// A loader for manifests without includes.
 Result<std::string> no_files(const std::string& path) {
   return fail::not_found("There is no file '{}'.", path);
 }
 
+// With the operations of this build.
 Result<Manifest> parse(std::string_view text, const std::map<std::string, std::string>& set = {}) {
   return parse_manifest(text, "m.yaml", no_files, builtin_ops(), {.variables = set});
 }
@@ -280,6 +282,7 @@ TEST(Manifest, ErrorsNameFileAndLine) {
   for (const ErrorCase& c : cases) EXPECT_EQ(graph_of(c.text), c.error) << c.text;
 }
 
+// One repeat inside of another.
 std::string repeat_text(int64_t outer, int64_t inner, std::string_view body) {
   return fmt::format(
       "quern: 1\ninputs: {{x: [1]}}\nnodes:\n  - repeat: {}\n    index: i\n    nodes:\n"
@@ -340,6 +343,7 @@ TEST(Manifest, IncludesAreRelativeToTheirFile) {
   EXPECT_EQ(manifest->graph.value(manifest->graph.find_value("b")).type.to_string(), "f64[3]");
 }
 
+// With files from a function.
 std::string include_error(std::string_view text, const manifest::FileLoader& load) {
   const auto result = parse_manifest(text, "dir/m.yaml", load, builtin_ops());
   return result ? "no error" : result.error().message;
@@ -393,6 +397,7 @@ TEST(Manifest, WeightFilesStayInsideTheFolder) {
 
 // IR to YAML and back --------------------------------------------------------------------------
 
+// Graph to YAML to graph, with the same hash.
 void expect_round_trip(const std::string& text) {
   const auto graph = parse_graph(text, builtin_ops());
   ASSERT_TRUE(graph) << graph.error().message;

@@ -70,16 +70,19 @@ TEST(IntegerExpression, RefusesWhatItCannotCompute) {
   EXPECT_NE(error(std::string(256, '-')), "no error");
 }
 
+// Of a section of a manifest.
 Result<Variables> make(std::string_view text, const std::map<std::string, std::string>& set = {}) {
   QUERN_ASSIGN_OR_RETURN(const YamlNode tree, parse_yaml(text, "v.yaml"));
   return Variables::make(&tree, set);
 }
 
+// Why the section cannot be resolved.
 std::string error_of(std::string_view text, const std::map<std::string, std::string>& set = {}) {
   const auto variables = make(text, set);
   return variables ? "no error" : variables.error().message;
 }
 
+// As text, or the error.
 std::string value_of(const Variables& variables, std::string_view name) {
   const auto value = variables.value(name);
   return value ? value->text : value.error().message;

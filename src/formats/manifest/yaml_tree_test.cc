@@ -7,6 +7,7 @@
 namespace quern::manifest {
 namespace {
 
+// Why the text is refused.
 std::string error_of(std::string_view text) {
   const auto tree = parse_yaml(text, "m.yaml");
   return tree ? "no error" : tree.error().message;

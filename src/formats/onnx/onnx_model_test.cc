@@ -37,6 +37,7 @@ class Message {
   std::string bytes_;
 };
 
+// A typed value of a model.
 Message value_info(std::string_view name, int type, std::initializer_list<int64_t> dims) {
   Message shape;
   for (const int64_t extent : dims)
@@ -53,6 +54,7 @@ Message model_of(const Message& node, std::initializer_list<std::string_view> in
   graph.message(12, value_info("y", 1, {2, 3}));
   return Message().number(1, 9).message(8, Message().text(1, "").number(2, 18)).message(7, graph);
 }
+// A node without attributes.
 Message node_of(std::string_view op, std::initializer_list<std::string_view> inputs) {
   Message node;
   for (const std::string_view name : inputs) node.text(1, name);
@@ -61,6 +63,7 @@ Message node_of(std::string_view op, std::initializer_list<std::string_view> inp
 
 // WireReader -------------------------------------------------------------------------------------
 
+// Of a message.
 Result<WireField> first_field(std::string_view bytes) {
   return WireReader(std::as_bytes(std::span(bytes))).next();
 }
@@ -107,6 +110,7 @@ TEST(WireReader, PackedRunsAndSingleNumbers) {
 // Tensors
 // ------------------------------------------------------------------------------------------
 
+// Without data.
 Message tensor_of(int type, std::initializer_list<int64_t> dims) {
   Message tensor;
   for (const int64_t extent : dims) tensor.number(1, static_cast<uint64_t>(extent));
@@ -187,6 +191,7 @@ TEST(OnnxModel, EveryTruncationIsSafe) {
             "The file holds no ONNX model: there is no graph in it.");
 }
 
+// The graph's text, or the error.
 std::string import(const Message& model) {
   const auto parsed = parse_model(model.bytes());
   if (!parsed) return parsed.error().message;

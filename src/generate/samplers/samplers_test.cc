@@ -25,6 +25,7 @@ namespace {
 using Json = nlohmann::json;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// By the names of the file of answers.
 std::unique_ptr<SamplerStage> make_stage(const std::string& name, const Json& o) {
   if (name == "penalties") {
     return std::make_unique<PenaltiesStage>(
@@ -59,12 +60,14 @@ std::vector<int32_t> tokens_of(const Candidates& candidates) {
   return tokens;
 }
 
+// All tokens with these logits.
 Candidates filled(const std::vector<float>& logits) {
   Candidates candidates;
   candidates.assign(logits, nullptr);
   return candidates;
 }
 
+// One stage, its options, logits and what must be left.
 void check_case(const Json& entry) {
   const std::string name = entry["stage"];
   SCOPED_TRACE(name + " " + entry["options"].dump());
