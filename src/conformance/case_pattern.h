@@ -62,7 +62,7 @@ Result<std::vector<CasePattern>> parse_case_row(const CaseRow& row, const OpRegi
 // The dtype of an input when `tested` is under test.
 DType dtype_of(const InputPattern& input, DType tested);
 
-// "x f32[3, 5], weight f32[5]".
+// "x [3, 5], weight [5]"; "no inputs" where there are none.
 std::string describe_sizes(const CasePattern& pattern, const SymbolValues& sizes);
 
 }  // namespace quern

@@ -76,7 +76,8 @@ bool are_same_float(const std::byte* a, const std::byte* b) {
 bool are_both_nan(DType dtype, const std::byte* a, const std::byte* b) {
   if (dtype == DType::kF32 || dtype == DType::kComplex64) return are_same_float<float>(a, b);
   if (dtype == DType::kF64 || dtype == DType::kComplex128) return are_same_float<double>(a, b);
-  uint16_t x = 0, y = 0;
+  if (!is_float(dtype)) return false;
+  uint16_t x = 0, y = 0;  // the other floats have 16 bits or 8
   const auto size = static_cast<size_t>(dtype_info(dtype).block_bytes);
   std::memcpy(&x, a, size);
   std::memcpy(&y, b, size);
@@ -88,7 +89,7 @@ bool are_both_nan(DType dtype, const std::byte* a, const std::byte* b) {
     if (dtype == DType::kF8E4M3) return magnitude == 0x7F;
     return magnitude > top;
   };
-  return is_float(dtype) && is_nan(x) && is_nan(y);
+  return is_nan(x) && is_nan(y);
 }
 
 std::string element_text(const Tensor& tensor, size_t element) {

@@ -22,6 +22,34 @@ TEST(HostMemory, MissingFieldsAreUnknown) {
   EXPECT_FALSE(parse_meminfo("MemAvailableX: 7 kB\n").available_bytes.has_value());
 }
 
+// The file is text of another program: whatever it holds, the numbers are sane or absent.
+TEST(HostMemory, HostileTextIsUnknown) {
+  struct {
+    const char* text;
+    int64_t total;
+  } rows[] = {
+      {"MemTotal:\t12 kB", 12 * 1024},
+      {"MemTotal:12", 12 * 1024},
+      {"MemTotal: 12kB\n", 12 * 1024},
+      {"MemTotal: 0 kB\n", 0},
+      {"MemTotal: -5 kB\n", 0},
+      {"MemTotal: +5 kB\n", 0},
+      {"MemTotal: 99999999999999999999 kB\n", 0},
+      {"MemTotal: 4503599627370496 kB\n", 0},  // 2^52: the product could overflow
+      {"MemTotal: 4503599627370495 kB\n", int64_t{4503599627370495} * 1024},
+      {"MemTotal 12 kB\n", 0},    // no colon
+      {" MemTotal: 12 kB\n", 0},  // not at the start of its line
+      {"HugeMemTotal: 12 kB\n", 0},
+      {"\n\n\nMemTotal: 12 kB", 12 * 1024},
+      {"MemTotal: x\nMemTotal: 12 kB\n", 0},  // the first one counts
+      {"MemTotal: 12 kB\nMemTotal: 13 kB\n", 12 * 1024},
+      {"MemTotal:", 0},
+      {"MemTotal: \t ", 0},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(parse_meminfo(row.text).total_bytes, row.total) << row.text;
+}
+
 TEST(HostMemory, ThisMachineHasSome) {
   const HostMemory memory = query_host_memory();
   EXPECT_GT(memory.total_bytes, 0);
