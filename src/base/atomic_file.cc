@@ -48,6 +48,7 @@ void sync_folder_of(const std::string& path) {
 
 }  // namespace
 
+// Takes over a new, empty temporary file.
 AtomicFile::AtomicFile(std::string path, std::string temporary, int fd)
     : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {
   pending_.reserve(kPendingBytes);
@@ -61,6 +62,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
       size_(other.size_),
       pending_(std::move(other.pending_)) {}
 
+// Without a commit nothing of the file stays.
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(fd_);
@@ -82,6 +84,7 @@ Result<AtomicFile> AtomicFile::create(const std::string& path) {
   return cannot("created", path);
 }
 
+// Hands bytes to the system, past what waits.
 Result<void> AtomicFile::write_through(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
@@ -96,6 +99,7 @@ Result<void> AtomicFile::write_through(std::span<const std::byte> bytes) {
   return {};
 }
 
+// What waits goes first: bytes keep their order.
 Result<void> AtomicFile::flush() {
   QUERN_TRY(write_through(pending_));
   pending_.clear();
@@ -113,6 +117,7 @@ Result<void> AtomicFile::write(std::span<const std::byte> bytes) {
   return {};
 }
 
+// In pieces, since the count may be larger than memory.
 Result<void> AtomicFile::write_zeros(int64_t count) {
   static constexpr std::byte kZeros[256] = {};
   for (; count > 0; count -= 256) {
@@ -121,6 +126,7 @@ Result<void> AtomicFile::write_zeros(int64_t count) {
   return {};
 }
 
+// All bytes, then the rename: a reader sees the old file or the new one.
 Result<void> AtomicFile::commit(Durability durability) {
   if (fd_ < 0) return fail::precondition("File '{}' was committed before.", path_);
   if (has_failed_) return not_whole(path_);

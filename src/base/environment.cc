@@ -5,6 +5,8 @@
 
 namespace quern {
 
+// QUERN_CACHE wins over XDG_CACHE_HOME, which wins over the home folder (XDG base directory
+// specification).
 Environment read_environment() {
   Environment environment;
   const char* home = std::getenv("HOME");

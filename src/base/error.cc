@@ -3,6 +3,7 @@
 
 namespace quern {
 
+// Names for logs and for programs that read our output; they never change.
 std::string_view error_code_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalidArgument:
@@ -31,6 +32,7 @@ std::string_view error_code_name(ErrorCode code) {
   return "unknown";
 }
 
+// The context stands in front, so that an error reads from the outside in.
 Error Error::with_context(std::string_view context) const {
   return Error{code, std::string(context) + ": " + message};
 }

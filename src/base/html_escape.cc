@@ -3,6 +3,7 @@
 
 namespace quern {
 
+// Numbers for both quotes: a text is then safe in attributes, whichever quotes they use.
 std::string escape_html(std::string_view text) {
   std::string out;
   out.reserve(text.size());

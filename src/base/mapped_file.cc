@@ -28,10 +28,12 @@ struct FileDescriptor {
 MappedFile::MappedFile(std::string path, const std::byte* data, size_t size)
     : path_(std::move(path)), data_(data), size_(size) {}
 
+// The mapping ends with the last owner of the object; whoever holds a view holds that, too.
 MappedFile::~MappedFile() {
   if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+// Maps the whole file for reading. Pages are read when they are touched.
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) {
@@ -60,6 +62,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
       new MappedFile(path, static_cast<const std::byte*>(data), size));
 }
 
+// Only a hint: what the system makes of it changes no byte.
 void MappedFile::advise(size_t offset, size_t size, bool is_needed) const {
   if (size_ == 0 || offset >= size_) return;
   // madvise takes whole pages: start at the page that holds `offset`.

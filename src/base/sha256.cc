@@ -19,6 +19,7 @@ constexpr std::array<uint32_t, 64> kRound = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
+// Words are big-endian, whatever the machine is.
 uint32_t load_big_endian(const std::byte* p) {
   const auto at = [&](int i) { return std::to_integer<uint32_t>(p[i]); };
   return at(0) << 24 | at(1) << 16 | at(2) << 8 | at(3);
@@ -26,6 +27,7 @@ uint32_t load_big_endian(const std::byte* p) {
 
 }  // namespace
 
+// One block of 64 bytes into the state: message schedule, then 64 rounds.
 void Sha256::compress(const std::byte* block) {
   std::array<uint32_t, 64> w;
   for (size_t t = 0; t < 16; ++t) w[t] = load_big_endian(block + 4 * t);
@@ -53,6 +55,7 @@ void Sha256::compress(const std::byte* block) {
   for (size_t i = 0; i < 8; ++i) state_[i] += added[i];
 }
 
+// Whole blocks are taken where they lie; only what is left over is copied.
 Sha256& Sha256::update(std::span<const std::byte> bytes) {
   num_bytes_ += bytes.size();
   while (!bytes.empty()) {
@@ -72,6 +75,7 @@ Sha256& Sha256::update(std::span<const std::byte> bytes) {
   return *this;
 }
 
+// Pads, and ends the object's use: another update would go on from the padded state.
 std::string Sha256::hex_digest() {
   // A one bit, zeros up to 56 bytes of a block, then the number of bits.
   const uint64_t num_bits = num_bytes_ * 8;

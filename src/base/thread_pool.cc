@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// Tells the processor that this is a wait, which saves power and frees the sibling thread.
 void pause_cpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -48,12 +49,14 @@ struct Range {
 };
 constexpr uint32_t kEpochMask = (1U << (64 - 2 * kRangeBits)) - 1;
 
+// A cache line for itself: threads that take from their own ranges do not disturb each other.
 struct alignas(64) Slot {
   std::atomic<uint64_t> range{0};
 };
 
 }  // namespace
 
+// What all threads share. One job at a time; its fields are reused for the next.
 struct ThreadPool::Job {
   explicit Job(int num_threads) : slots(static_cast<size_t>(num_threads)) {}
 
@@ -73,17 +76,20 @@ struct ThreadPool::Job {
   std::atomic<uint32_t> expectation{0};  // counts expectations
 };
 
+// Thread 0 is the caller of run(), so one thread fewer is started.
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)), job_(std::make_unique<Job>(num_threads_)) {
   for (int t = 1; t < num_threads_; ++t) threads_.emplace_back([this, t] { worker(t); });
 }
 
+// Wakes all workers with nothing to do; jthreads join as they are destroyed.
 ThreadPool::~ThreadPool() {
   job_->is_stopping.store(true);
   job_->epoch.fetch_add(1);
   job_->epoch.notify_all();
 }
 
+// What the next job will read: waiting threads bring it into their caches meanwhile.
 void ThreadPool::expect(std::span<const std::byte> bytes) {
   if (num_threads_ == 1) return;
   Job& job = *job_;
@@ -188,6 +194,8 @@ void ThreadPool::work(int thread) {
   }
 }
 
+// Waits for the next epoch, then works; spins first, since jobs of a model follow within
+// microseconds.
 void ThreadPool::worker(int thread) {
   uint32_t seen = 0;
   Prefetch prefetch;
@@ -204,6 +212,7 @@ void ThreadPool::worker(int thread) {
   }
 }
 
+// Waits for the units that others still run.
 void ThreadPool::wait_for_completion(uint32_t num_units) {
   const auto is_running = [&] { return job_->done.load(std::memory_order_acquire) != num_units; };
   Prefetch prefetch;
@@ -214,6 +223,8 @@ void ThreadPool::wait_for_completion(uint32_t num_units) {
   }
 }
 
+// Deals the units out evenly, works along and returns when all are done. Without other threads,
+// or for one chunk, the caller does it alone.
 void ThreadPool::run(int64_t num_chunks, ChunkFunction f) {
   if (num_chunks <= 0) return;
   if (num_threads_ == 1 || num_chunks == 1) {
@@ -243,6 +254,8 @@ void ThreadPool::run(int64_t num_chunks, ChunkFunction f) {
   wait_for_completion(num_units);
 }
 
+// The processors that this process may use, which a container or taskset makes fewer than there
+// are.
 int available_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);

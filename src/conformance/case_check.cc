@@ -15,6 +15,7 @@
 namespace quern {
 namespace {
 
+// Details that a report keeps; the count goes on.
 constexpr size_t kMaxFailures = 5;
 
 // One combination of sizes and dtype.
@@ -25,6 +26,7 @@ struct Case {
   std::string where;
 };
 
+// The case's place with something about this check of it.
 std::string with(const Case& c, std::string_view more) {
   return fmt::format("{}, {}", c.where, more);
 }
@@ -70,6 +72,7 @@ std::string rough_difference(const Tensor& given, const Tensor& wanted, double b
   return "";
 }
 
+// The first output that is off; empty if all are within the bound.
 std::string bound_difference(const Outcome& actual, const Outcome& expected, double bound) {
   for (size_t i = 0; i < expected.results.size(); ++i) {
     const auto& [name, wanted] = expected.results[i];
@@ -85,6 +88,7 @@ struct Loaded {
   std::vector<Subject> devices;
 };
 
+// Loads the graph everywhere at once: a backend that cannot is told before anything runs.
 Result<Loaded> load_all(TestBench& bench, const CaseGraph& graph) {
   Loaded loaded;
   QUERN_ASSIGN_OR_RETURN(loaded.reference,
@@ -189,6 +193,7 @@ Result<std::vector<std::vector<std::byte>>> result_bytes(TestBench& bench, const
   return bytes;
 }
 
+// The claim that a row's bits do not depend on the rows beside it.
 // One row alone and the others together against all of them at once; nothing where the operation
 // refuses these inputs.
 Result<std::optional<std::string>> batch_difference(TestBench& bench, const Case& c,
@@ -212,6 +217,7 @@ Result<std::optional<std::string>> batch_difference(TestBench& bench, const Case
   return std::optional<std::string>("");
 }
 
+// Only where the class promises bits, the table names a batch axis, and there are rows to part.
 void check_batch(TestBench& bench, const Case& c, const std::vector<Tensor>& inputs,
                  OpReport& report) {
   if (!bench.demands_bits() || c.pattern.batch == 0 || c.sizes.get(c.pattern.batch) < 2) return;
@@ -259,6 +265,8 @@ bool is_measured(const Case& c, ValueSet set) {
   return is_f32_arithmetic && set != ValueSet::kSpecial && has_exact_results(*c.pattern.op);
 }
 
+// Everything that one combination of sizes and dtype is checked for. Layouts and batches run in
+// f32 only: they find mistakes of addressing, which do not depend on the dtype.
 Result<void> check_case(TestBench& bench, const Case& c, OpReport& report) {
   const auto inputs_of = [&](ValueSet set) {
     return case_inputs(c.pattern, c.sizes, c.dtype, set, bench.seed);
@@ -302,6 +310,7 @@ bool is_run_at(DType dtype, size_t size_index, size_t num_sizes) {
 
 }  // namespace
 
+// Counts a check; an empty detail is a pass.
 void record(OpReport& report, Claim claim, const std::string& where, const std::string& detail) {
   ClaimCount& count = report.claims[static_cast<size_t>(claim)];
   ++count.checks;
@@ -310,6 +319,7 @@ void record(OpReport& report, Claim claim, const std::string& where, const std::
   if (report.failures.size() < kMaxFailures) report.failures.push_back({claim, where, detail});
 }
 
+// Equal bits, or the same kind of refusal.
 std::string outcome_difference(const Result<Outcome>& actual, const Result<Outcome>& expected) {
   if (!expected) {
     if (!actual && actual.error().code == expected.error().code) return "";
@@ -326,12 +336,14 @@ std::string outcome_difference(const Result<Outcome>& actual, const Result<Outco
   return "";
 }
 
+// By the class of the backend: bits, or the operation's bound.
 std::string result_difference(const TestBench& bench, const OpDef& op,
                               const Result<Outcome>& actual, const Result<Outcome>& expected) {
   if (bench.demands_bits() || !actual || !expected) return outcome_difference(actual, expected);
   return bound_difference(*actual, *expected, op.f32_bound);
 }
 
+// All sizes and dtypes of one pattern.
 Result<void> check_pattern(TestBench& bench, const CasePattern& pattern, OpReport& report) {
   const std::vector<DType> dtypes = pattern.dtypes();
   for (size_t i = 0; i < pattern.sizes.size(); ++i) {

@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// What can be transposed: rank 2 or more, elements of whole bytes.
 bool is_matrix(const Tensor& tensor) {
   return tensor.shape().rank() >= 2 && dtype_info(tensor.dtype()).block_size == 1;
 }
@@ -53,6 +54,8 @@ class PortBuilder {
   PortBuilder(GraphBuilder& builder, CaseGraph& made, GraphVariant variant)
       : builder_(builder), made_(made), variant_(variant) {}
 
+  // The value that the operation reads at port `i`. Where the variant does not fit this tensor,
+  // it is the input itself.
   Result<ValueId> add(size_t i, const std::string& port, const Tensor& tensor) {
     const std::string name = fmt::format("{}", i);
     switch (variant_) {
@@ -108,6 +111,7 @@ class PortBuilder {
 
 }  // namespace
 
+// The name in reports.
 std::string_view graph_variant_name(GraphVariant variant) {
   switch (variant) {
     case GraphVariant::kPlain:
@@ -124,6 +128,7 @@ std::string_view graph_variant_name(GraphVariant variant) {
   return "unknown";
 }
 
+// Weights by name, as a weight source lists them.
 std::vector<WeightInfo> CaseWeights::list() const {
   std::vector<WeightInfo> infos;
   for (const auto& [name, tensor] : tensors_) {
@@ -143,6 +148,8 @@ Result<Tensor> CaseWeights::weight(std::string_view name) const {
   return it->second;
 }
 
+// The graph of one node "op" with its outputs by their port names; nothing if the variant
+// changes no input.
 Result<std::optional<CaseGraph>> make_case_graph(const CasePattern& pattern,
                                                  const std::vector<Tensor>& inputs,
                                                  GraphVariant variant) {

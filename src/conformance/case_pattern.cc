@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// Parts between separators, without empty ones.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -40,6 +41,7 @@ Result<Dim> parse_extent(std::string_view text) {
   return dim;
 }
 
+// A word of the language: how the dtype is chosen, and how values are drawn.
 struct KindName {
   std::string_view name;
   TypeKind type;
@@ -93,6 +95,7 @@ Result<InputPattern> parse_kind(std::string_view text) {
   return input;
 }
 
+// KIND[extents], or "-" for an absent port.
 Result<InputPattern> parse_input(std::string_view text) {
   if (text == "-") return InputPattern{.is_absent = true, .limit = {}, .extents = {}};
   const size_t open = text.find('[');
@@ -119,6 +122,7 @@ std::string symbols_of(const CasePattern& pattern) {
   return symbols;
 }
 
+// Lists of bindings "N=3 D=5", separated by semicolons; none in an empty text.
 Result<std::vector<SymbolValues>> parse_sizes(std::string_view text) {
   std::vector<SymbolValues> sizes;
   for (const std::string_view list : split(text, ';')) {
@@ -158,6 +162,7 @@ std::vector<SymbolValues> standard_sizes(const std::string& symbols) {
   return sizes;
 }
 
+// One row of the table for one of its operations.
 Result<CasePattern> parse_pattern(const CaseRow& row, const OpDef& op) {
   CasePattern pattern{.op = &op, .attributes = {}, .inputs = {}, .sizes = {}};
   std::vector<std::string> attributes;
@@ -180,6 +185,8 @@ constexpr std::array kIntegers = {DType::kI64, DType::kI32, DType::kI16, DType::
 
 }  // namespace
 
+// The dtypes that a pattern is run with, by the kinds of its inputs; those without a free kind
+// run once.
 std::vector<DType> CasePattern::dtypes() const {
   const auto has = [&](TypeKind kind) {
     return std::ranges::find(inputs, kind, &InputPattern::type) != inputs.end();
@@ -194,6 +201,7 @@ std::vector<DType> CasePattern::dtypes() const {
   return dtypes;
 }
 
+// A row names several operations with the same inputs.
 Result<std::vector<CasePattern>> parse_case_row(const CaseRow& row, const OpRegistry& ops) {
   std::vector<CasePattern> patterns;
   for (const std::string_view id : split(row.ids, ' ')) {
@@ -206,6 +214,7 @@ Result<std::vector<CasePattern>> parse_case_row(const CaseRow& row, const OpRegi
   return patterns;
 }
 
+// The dtype of an input when `tested` is the dtype of the case.
 DType dtype_of(const InputPattern& input, DType tested) {
   switch (input.type) {
     case TypeKind::kFixed:
@@ -221,6 +230,7 @@ DType dtype_of(const InputPattern& input, DType tested) {
   return tested;
 }
 
+// "x [3, 5], weight [7, 5]": for reports.
 std::string describe_sizes(const CasePattern& pattern, const SymbolValues& sizes) {
   std::string text;
   const std::vector<PortDef> ports = pattern.op->input_ports(pattern.attributes);

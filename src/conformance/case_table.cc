@@ -4,15 +4,19 @@
 namespace quern {
 namespace {
 
+// Sizes of products: 1, odd, empty in each extent, and longer than a block of sums.
 constexpr std::string_view kMatmulSizes =
     "M=1 K=1 N=1; M=3 K=5 N=7; M=2 K=0 N=3; M=0 K=4 N=3; M=4 K=7 N=0; M=17 K=13 N=31; "
     "M=5 K=300 N=33; M=2 K=1031 N=129";
+// Block-quantised weights: B blocks along a row, O rows.
 constexpr std::string_view kBlockSizes =
     "N=1 B=1 O=1; N=3 B=2 O=5; N=17 B=3 O=13; N=0 B=1 O=4; N=2 B=5 O=67";
+// Heads: up to two chunks of keys (64) and more than one block of chunks (512).
 constexpr std::string_view kHeadSizes =
     "B=1 H=1 T=1 S=1 D=2 E=2; B=2 H=3 T=5 S=5 D=8 E=6; B=1 H=2 T=3 S=70 D=10 E=4; "
     "B=1 H=1 T=2 S=0 D=4 E=4; B=0 H=2 T=2 S=2 D=4 E=4; B=1 H=2 T=7 S=600 D=16 E=16; "
     "B=1 H=2 T=67 S=67 D=12 E=12";
+// Images: extents that windows do not divide.
 constexpr std::string_view kImageSizes =
     "N=1 C=1 H=4 W=4; N=2 C=3 H=7 W=5; N=1 C=2 H=13 W=17; N=0 C=2 H=6 W=6; N=2 C=5 H=31 W=29";
 constexpr std::string_view kLineSizes = "N=1; N=2; N=3; N=7; N=13; N=0; N=257; N=4099";
@@ -415,6 +419,7 @@ constexpr CaseRow kRows[] = {
 
 }  // namespace
 
+// Rows in order; an operation may be in several.
 std::span<const CaseRow> case_rows() {
   return kRows;
 }

@@ -27,6 +27,7 @@ double special_value(DType dtype, uint64_t which) {
   return values[which % values.size()];
 }
 
+// A number near 1 in size, or whatever the set puts in its place.
 double free_value(DType dtype, ValueSet set, CaseRandom& random) {
   const double value = random.normal();
   const uint64_t choice = random.next();
@@ -36,6 +37,7 @@ double free_value(DType dtype, ValueSet set, CaseRandom& random) {
   return value;
 }
 
+// What is drawn: one tensor.
 struct Draw {
   DType dtype;
   Shape shape;
@@ -53,6 +55,7 @@ void for_each_row(const Draw& draw, std::vector<double>& values, F&& f) {
   }
 }
 
+// Rows become probabilities.
 void normalise_rows(const Draw& draw, std::vector<double>& values) {
   for_each_row(draw, values, [](std::span<double> row) {
     double sum = 0;
@@ -74,6 +77,7 @@ void make_ascending(const Draw& draw, std::vector<double>& values) {
   });
 }
 
+// The adjacency of a graph without cycles.
 void keep_upper_triangle(int64_t n, std::vector<double>& values) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) values[static_cast<size_t>(i * n + j)] = 0;
@@ -94,6 +98,7 @@ void make_positive_definite(int64_t n, std::vector<double>& values) {
   }
 }
 
+// One number of a kind; some kinds change rows or matrices afterwards.
 double draw_one(const Draw& draw, CaseRandom& random) {
   const auto below = [&](int64_t limit) {
     return limit < 1 ? 0.0 : static_cast<double>(random.next() % static_cast<uint64_t>(limit));
@@ -135,6 +140,7 @@ Result<Tensor> random_bytes(const Draw& draw, CaseRandom& random) {
   return tensor;
 }
 
+// Blocks that hold the values as well as the format can.
 Result<Tensor> encode(const Draw& draw, std::span<const double> values) {
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(draw.dtype, draw.shape));
   const std::vector<float> floats(values.begin(), values.end());
@@ -143,6 +149,7 @@ Result<Tensor> encode(const Draw& draw, std::span<const double> values) {
   return tensor;
 }
 
+// One tensor: integers of free kind as random bytes, all else by value.
 Result<Tensor> draw_tensor(const Draw& draw, CaseRandom& random) {
   const bool is_free_integer = draw.kind == ValueKind::kNumbers && !is_float(draw.dtype) &&
                                !is_complex(draw.dtype) && !is_quantized(draw.dtype);
@@ -163,6 +170,7 @@ Result<Tensor> draw_tensor(const Draw& draw, CaseRandom& random) {
 
 }  // namespace
 
+// The name in reports.
 std::string_view value_set_name(ValueSet set) {
   switch (set) {
     case ValueSet::kNormal:
@@ -175,6 +183,7 @@ std::string_view value_set_name(ValueSet set) {
   return "unknown";
 }
 
+// splitmix64 (Steele, Lea and Flood 2014): small, fast, the same everywhere.
 uint64_t CaseRandom::next() {
   state_ += 0x9E3779B97F4A7C15u;
   uint64_t z = state_;
@@ -190,6 +199,7 @@ double CaseRandom::normal() {
   return sum;
 }
 
+// Inputs in order of the ports, from one sequence of numbers: a case is known by its seed.
 Result<std::vector<Tensor>> case_inputs(const CasePattern& pattern, const SymbolValues& sizes,
                                         DType tested, ValueSet set, uint64_t seed) {
   CaseRandom random(seed);

@@ -17,6 +17,7 @@ ordered_json number_json(double value) {
   return fmt::format("{}", value);
 }
 
+// Claims that were checked, with both counts.
 ordered_json claims_json(const ClaimCounts& counts) {
   ordered_json json = ordered_json::object();
   for (size_t i = 0; i < kNumClaims; ++i) {
@@ -27,6 +28,7 @@ ordered_json claims_json(const ClaimCounts& counts) {
   return json;
 }
 
+// The largest error by dtype.
 ordered_json worst_json(const OpReport& report) {
   ordered_json json = ordered_json::object();
   for (const auto& [dtype, worst] : report.worst) {
@@ -39,6 +41,7 @@ ordered_json worst_json(const OpReport& report) {
   return json;
 }
 
+// One operation's part of the JSON.
 ordered_json report_json(const OpReport& report) {
   ordered_json failures = ordered_json::array();
   for (const Failure& failure : report.failures) {
@@ -57,12 +60,14 @@ ordered_json report_json(const OpReport& report) {
           {"failures", std::move(failures)}};
 }
 
+// Failures of all claims of an operation.
 int64_t failures_of(const OpReport& report) {
   int64_t sum = 0;
   for (const ClaimCount& count : report.claims) sum += count.failures;
   return sum;
 }
 
+// Backend and environment.
 std::string header_text(const Certificate& certificate) {
   std::string text = fmt::format("Conformance of backend {}\n\n", certificate.backend);
   for (const auto& [name, value] : certificate.environment) {
@@ -71,6 +76,7 @@ std::string header_text(const Certificate& certificate) {
   return text + "\n";
 }
 
+// One line for each claim, with what it means.
 std::string claims_text(const Certificate& certificate) {
   std::string text = fmt::format("{:<10} {:>9} {:>9}  {}\n", "claim", "checks", "failures", "");
   const ClaimCounts totals = certificate.totals();
@@ -82,6 +88,7 @@ std::string claims_text(const Certificate& certificate) {
   return text + "\n";
 }
 
+// One line for each operation and dtype with an error; exact ones are left out.
 std::string worst_text(const Certificate& certificate) {
   std::string text =
       "Largest errors against exact results, in units (an ulp, plus what half an ulp in each "
@@ -98,6 +105,7 @@ std::string worst_text(const Certificate& certificate) {
   return text + "\n";
 }
 
+// The failures that were kept, below their counts.
 std::string failures_text(const Certificate& certificate) {
   std::string text;
   for (const OpReport& report : certificate.ops) {
@@ -114,6 +122,7 @@ std::string failures_text(const Certificate& certificate) {
 
 }  // namespace
 
+// The name in reports and JSON.
 std::string_view claim_name(Claim claim) {
   switch (claim) {
     case Claim::kResult:
@@ -136,6 +145,7 @@ std::string_view claim_name(Claim claim) {
   return "unknown";
 }
 
+// What is claimed, for people.
 std::string_view claim_meaning(Claim claim) {
   switch (claim) {
     case Claim::kResult:
@@ -158,6 +168,7 @@ std::string_view claim_meaning(Claim claim) {
   return "unknown";
 }
 
+// Sums over the operations.
 ClaimCounts Certificate::totals() const {
   ClaimCounts sums = {};
   for (const OpReport& report : ops) {
@@ -175,6 +186,7 @@ int64_t Certificate::num_cases() const {
   return sum;
 }
 
+// No failures, and at least one case: a filter that matches nothing proves nothing.
 bool Certificate::has_passed() const {
   for (const ClaimCount& count : totals()) {
     if (count.failures > 0) return false;
@@ -182,6 +194,7 @@ bool Certificate::has_passed() const {
   return num_cases() > 0;
 }
 
+// The report of the command line.
 std::string certificate_text(const Certificate& certificate) {
   std::string text = header_text(certificate) + claims_text(certificate);
   text += worst_text(certificate) + failures_text(certificate);
@@ -194,6 +207,7 @@ std::string certificate_text(const Certificate& certificate) {
   return text;
 }
 
+// The same for programs; keys keep their order.
 std::string certificate_json(const Certificate& certificate) {
   ordered_json environment = ordered_json::object();
   for (const auto& [name, value] : certificate.environment) environment[name] = value;

@@ -23,12 +23,14 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;margin:.5re
 tr.bad td{background:#3a1d1b}.bar{background:#2b3037}.muted,dt{color:#98a2ad}}
 )";
 
+// Failures of all claims of an operation.
 int64_t failures_of(const OpReport& report) {
   int64_t sum = 0;
   for (const ClaimCount& count : report.claims) sum += count.failures;
   return sum;
 }
 
+// Names and values of the environment; both come from outside and are escaped.
 std::string environment_html(const Certificate& certificate) {
   std::string text = "<h2>Environment</h2><dl>";
   for (const auto& [name, value] : certificate.environment) {
@@ -37,6 +39,7 @@ std::string environment_html(const Certificate& certificate) {
   return text + "</dl>\n";
 }
 
+// The claims as a table; rows with failures stand out.
 std::string claims_html(const Certificate& certificate) {
   std::string text =
       "<h2>Claims</h2><table><tr><th>claim</th><th class=n>checks</th><th class=n>failures</th>"
@@ -52,6 +55,7 @@ std::string claims_html(const Certificate& certificate) {
   return text + "</table>\n";
 }
 
+// The failures first on the page; nothing where there are none.
 std::string failures_html(const Certificate& certificate) {
   std::string rows;
   for (const OpReport& report : certificate.ops) {
@@ -85,6 +89,7 @@ std::string accuracy_cell(const OpReport& report) {
       worst->error.units > 0 ? escape_html(fmt::format("{}: {}", dtype, worst->where)) : "");
 }
 
+// One row for each operation, with a bar that shows how much of its bound is used.
 std::string operations_html(const Certificate& certificate) {
   std::string text =
       "<h2>Operations</h2><p class=muted>The error is the largest over all elements, in units of "
@@ -109,6 +114,7 @@ std::string operations_html(const Certificate& certificate) {
 
 }  // namespace
 
+// One file without anything to load: style inside, no scripts.
 std::string certificate_html(const Certificate& certificate) {
   const bool has_passed = certificate.has_passed();
   std::string text = fmt::format(

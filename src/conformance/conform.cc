@@ -17,6 +17,8 @@
 namespace quern {
 namespace {
 
+// Opens the reference, and the backend with the asked number of threads, one and three: an odd
+// number splits work unevenly.
 Result<TestBench> open_bench(const BackendRegistry& registry, const Backend& backend,
                              const ConformOptions& options) {
   TestBench bench;
@@ -33,6 +35,7 @@ Result<TestBench> open_bench(const BackendRegistry& registry, const Backend& bac
   return bench;
 }
 
+// For people.
 std::string_view correctness_name(CorrectnessClass correctness) {
   switch (correctness) {
     case CorrectnessClass::kReference:
@@ -45,6 +48,7 @@ std::string_view correctness_name(CorrectnessClass correctness) {
   return "unknown";
 }
 
+// UTC, so that certificates of different places compare.
 std::string today() {
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -53,6 +57,7 @@ std::string today() {
                      parts.tm_mday, parts.tm_hour, parts.tm_min);
 }
 
+// What somebody needs to repeat the run.
 std::vector<std::pair<std::string, std::string>> describe_environment(
     const TestBench& bench, const ConformOptions& options) {
   const Device& device = *bench.devices.front();
@@ -92,6 +97,7 @@ Result<std::vector<CasePattern>> all_patterns(const OpRegistry& ops) {
   return patterns;
 }
 
+// One run of the suite, which fills the certificate's reports.
 class Suite {
  public:
   Suite(TestBench& bench, const ConformOptions& options, Certificate& certificate)
@@ -119,6 +125,7 @@ class Suite {
     }
   }
 
+  // All patterns, then the key-value scenarios. The progress counts patterns.
   Result<void> run() {
     QUERN_ASSIGN_OR_RETURN(const auto patterns, all_patterns(builtin_ops()));
     const auto total = static_cast<int64_t>(patterns.size()) + 1;
@@ -147,6 +154,8 @@ class Suite {
 
 }  // namespace
 
+// Runs everything; the certificate also says what failed. Errors: only what keeps the suite
+// itself from running.
 Result<Certificate> run_conformance(const Backend& backend, const ConformOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const BackendRegistry registry = register_backends();

@@ -15,12 +15,14 @@
 namespace quern {
 namespace {
 
+// Format of a float: IEEE, but for the highest exponent of f8e4m3.
 struct FloatShape {
   int mantissa_bits;
   int lowest_exponent;   // of a normal number
   int highest_exponent;  // of a finite number
 };
 
+// f32 for whatever is no float.
 FloatShape float_shape(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -47,6 +49,8 @@ bool overflows(DType dtype, double exact) {
          std::ldexp(2.0 - std::ldexp(4.0, -shape.mantissa_bits), shape.highest_exponent);
 }
 
+// The error in units of one f32 ulp plus `change`; infinite where one is a NaN or an infinity
+// and the other is not.
 double error_of(DType dtype, double actual, double exact, double change) {
   if (std::isnan(exact) || std::isnan(actual)) {
     return std::isnan(exact) == std::isnan(actual) ? 0 : kInfinity;
@@ -92,6 +96,7 @@ bool are_both_nan(DType dtype, const std::byte* a, const std::byte* b) {
   return is_nan(x) && is_nan(y);
 }
 
+// The element as a number, if the dtype has numbers.
 std::string element_text(const Tensor& tensor, size_t element) {
   const auto values = numbers_of(tensor);
   return values && element < values->size() ? fmt::format("{}", (*values)[element]) : "?";
@@ -99,6 +104,7 @@ std::string element_text(const Tensor& tensor, size_t element) {
 
 }  // namespace
 
+// The distance between neighbours at x; at the lowest binade for zeros and denormals.
 double ulp_at(DType dtype, double x) {
   const FloatShape shape = float_shape(dtype);
   if (!std::isfinite(x)) return kInfinity;
@@ -107,6 +113,7 @@ double ulp_at(DType dtype, double x) {
                              shape.mantissa_bits);
 }
 
+// The worst element. Those beyond 2^100 or below 2^-100 are left out: f32 holds them badly.
 WorstError measure_error(DType dtype, std::span<const double> actual, std::span<const double> exact,
                          std::span<const double> changes) {
   WorstError worst;
@@ -119,6 +126,7 @@ WorstError measure_error(DType dtype, std::span<const double> actual, std::span<
   return worst;
 }
 
+// The first element that differs in bits and is not a NaN in both; empty if none does.
 std::string bit_difference(const Tensor& actual, const Tensor& expected) {
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
     return fmt::format("The result is {}{}; {}{} is expected.", dtype_name(actual.dtype()),

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kTrials = 3;  // for each input
 
+// The inputs in f64, exactly.
 Result<std::vector<Tensor>> widen(const std::vector<Tensor>& inputs) {
   std::vector<Tensor> wide;
   for (const Tensor& input : inputs) {
@@ -32,6 +33,7 @@ Result<Tensor> disturb(const Tensor& input, CaseRandom& random) {
   return tensor_of_numbers(input.dtype(), input.shape(), values);
 }
 
+// Runs the case and reads all outputs as doubles.
 Result<std::vector<std::vector<double>>> run_values(Subject& subject, const CasePattern& pattern,
                                                     const std::vector<Tensor>& inputs) {
   QUERN_ASSIGN_OR_RETURN(const auto graph, make_case_graph(pattern, inputs, GraphVariant::kPlain));
@@ -57,6 +59,7 @@ void keep_largest(const std::vector<std::vector<double>>& moved,
   }
 }
 
+// Inputs are independent, so what they change adds up.
 void add_changes(const std::vector<std::vector<double>>& changes,
                  std::vector<ExactResult>& results) {
   for (size_t i = 0; i < changes.size(); ++i) {
@@ -98,12 +101,14 @@ Attributes round_attributes(const OpDef& op, const Attributes& attributes) {
 
 }  // namespace
 
+// Operations whose f64 result is what their f32 result approximates.
 bool has_exact_results(const OpDef& op) {
   // A fused node has the errors and roundings of its parts, whose bounds are their own.
   const bool is_fused = op.id.starts_with("fused.");
   return !is_fused && !op.id.starts_with("random.") && !op.id.starts_with("sampling.");
 }
 
+// One exact run, and for each float input a few with that input moved by half an ulp.
 Result<std::vector<ExactResult>> ExactReference::run(const CasePattern& pattern,
                                                      const std::vector<Tensor>& inputs,
                                                      uint64_t seed) {

@@ -31,6 +31,7 @@ bool is_complex(DType dtype) {
   return dtype == DType::kComplex64 || dtype == DType::kComplex128;
 }
 
+// The tensor's memory as kernels see it; it must be on the host.
 Result<TensorView> host_view_of(const Tensor& tensor) {
   // A tensor without elements still has an address, since null means absent.
   static std::array<std::byte, 64> nothing{};
@@ -40,6 +41,7 @@ Result<TensorView> host_view_of(const Tensor& tensor) {
   return TensorView{.dtype = tensor.dtype(), .shape = tensor.shape(), .data = data};
 }
 
+// All elements as doubles, both parts of complex ones; block formats have none.
 Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   if (tensor.is_empty() || tensor.shape().num_elements() == 0) return std::vector<double>{};
   QUERN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, tensor.read());
@@ -55,6 +57,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   return values;
 }
 
+// Rounds each number once to the dtype.
 Result<Tensor> tensor_of_numbers(DType dtype, const Shape& shape, std::span<const double> values) {
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(dtype, shape));
   const size_t parts = is_complex(dtype) ? 2 : 1;
@@ -75,6 +78,7 @@ Result<Tensor> tensor_of_numbers(DType dtype, const Shape& shape, std::span<cons
   return tensor;
 }
 
+// Floats and complex numbers in the precision of `dtype`; integers stay.
 Result<Tensor> in_precision(const Tensor& tensor, DType dtype) {
   DType wanted = tensor.dtype();
   if (is_float(wanted)) wanted = dtype;

@@ -11,6 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// Words between single spaces.
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
@@ -21,6 +22,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
   return words;
 }
 
+// Where the operation stands: in the catalogue of graphs, on a surface only, or in the engine.
 InventoryRow make_row(const OpDef& op) {
   InventoryRow row{.op = &op, .required = find_required(op.id), .methods = {}, .support = {}};
   if (row.required != nullptr) {
@@ -36,6 +38,7 @@ InventoryRow make_row(const OpDef& op) {
   return row;
 }
 
+// Ports with what is special about them.
 ordered_json ports_json(std::span<const PortDef> ports) {
   auto list = ordered_json::array();
   for (const PortDef& port : ports) {
@@ -47,6 +50,7 @@ ordered_json ports_json(std::span<const PortDef> ports) {
   return list;
 }
 
+// Attributes with kind, default and meaning.
 ordered_json attributes_json(const OpDef& op) {
   auto list = ordered_json::array();
   for (const AttributeDef& attribute : op.attributes) {
@@ -62,6 +66,7 @@ ordered_json attributes_json(const OpDef& op) {
   return list;
 }
 
+// One operation, with the support of every backend.
 ordered_json row_json(const Inventory& inventory, const InventoryRow& row) {
   const OpDef& op = *row.op;
   ordered_json json = {{"id", op.id},
@@ -86,6 +91,7 @@ ordered_json row_json(const Inventory& inventory, const InventoryRow& row) {
   return json;
 }
 
+// Totals by origin, link, and support of each backend.
 ordered_json counts_json(const Inventory& inventory) {
   ordered_json json = {{"operations", inventory.rows.size()},
                        {"required", inventory.count(OpOrigin::kRequired)},
@@ -108,6 +114,7 @@ ordered_json counts_json(const Inventory& inventory) {
 
 }  // namespace
 
+// The name in JSON.
 std::string_view op_origin_name(OpOrigin origin) {
   switch (origin) {
     case OpOrigin::kRequired:
@@ -124,6 +131,7 @@ int Inventory::count(OpOrigin origin) const {
   return static_cast<int>(std::ranges::count(rows, origin, &InventoryRow::origin));
 }
 
+// One row for each registered operation, aliases included, sorted by id.
 Inventory make_inventory(const OpRegistry& ops, std::span<const Backend* const> backends) {
   Inventory inventory;
   for (const Backend* backend : backends) inventory.backends.emplace_back(backend->name());
@@ -139,6 +147,7 @@ Inventory make_inventory(const OpRegistry& ops, std::span<const Backend* const> 
   return inventory;
 }
 
+// For programs: counts, operations, methods of the surfaces.
 std::string inventory_json(const Inventory& inventory) {
   auto operations = ordered_json::array();
   for (const InventoryRow& row : inventory.rows) operations.push_back(row_json(inventory, row));

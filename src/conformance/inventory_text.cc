@@ -14,6 +14,7 @@ std::string_view first_sentence(std::string_view doc) {
   return end == std::string_view::npos ? doc : doc.substr(0, end + 1);
 }
 
+// The link and the methods behind it, as the table shows them.
 std::string link_text(const InventoryRow& row) {
   if (row.required != nullptr) {
     const std::string_view link = op_link_name(row.required->link);
@@ -24,6 +25,7 @@ std::string link_text(const InventoryRow& row) {
   return "engine";
 }
 
+// One sentence about all operations.
 std::string totals(const Inventory& inventory) {
   std::string links;
   for (const OpLink link :
@@ -40,6 +42,7 @@ std::string totals(const Inventory& inventory) {
       inventory.count(OpOrigin::kEngine));
 }
 
+// One sentence about a backend.
 std::string support_totals(const Inventory& inventory, size_t backend) {
   std::string text = fmt::format("Backend {}:", inventory.backends[backend]);
   for (size_t kind = 0; kind < inventory.counts[backend].size(); ++kind) {
@@ -70,6 +73,7 @@ constexpr size_t kWidth = 100;
 
 }  // namespace
 
+// Names with marks: `?` optional, `...` any number.
 std::string port_list(std::span<const PortDef> ports) {
   std::string text;
   for (const PortDef& port : ports) {
@@ -81,11 +85,13 @@ std::string port_list(std::span<const PortDef> ports) {
   return text.empty() ? "none" : text;
 }
 
+// The choices, or the kind of value.
 std::string attribute_values(const AttributeDef& attribute) {
   if (attribute.choices.empty()) return std::string(attribute_kind_name(attribute.kind));
   return fmt::format("{}", fmt::join(attribute.choices, " | "));
 }
 
+// The default as a person would write it.
 std::string attribute_default(const AttributeDef& attribute) {
   if (!attribute.default_value) return "required";
   if (const auto* text = std::get_if<std::string>(&*attribute.default_value)) {
@@ -94,6 +100,7 @@ std::string attribute_default(const AttributeDef& attribute) {
   return attribute_to_string(*attribute.default_value);
 }
 
+// One line for each operation, then the totals.
 std::string inventory_table(const Inventory& inventory) {
   size_t link_width = 0;
   for (const InventoryRow& row : inventory.rows) {
@@ -114,6 +121,7 @@ std::string inventory_table(const Inventory& inventory) {
   return text;
 }
 
+// The page of `quern ops ID`: meaning, ports, attributes, rules, error.
 std::string op_page(const OpDef& op) {
   std::string text =
       fmt::format("{}  (version {}, {}{})\n", op.id, op.version, effect_name(op.effect),

@@ -13,8 +13,11 @@
 namespace quern {
 namespace {
 
+// Two cached heads that three query heads each share, in the second of two layers: all strides
+// differ.
 constexpr int64_t kHeads = 2, kGroup = 3, kLayers = 2;
 
+// One kind of cache and one way to attend to it.
 struct Scenario {
   std::string_view cache_type;
   int64_t head_dim;
@@ -23,6 +26,7 @@ struct Scenario {
   bool moves_keys = false;  // keeps unrotated keys, reads them and writes scaled ones
 };
 
+// For reports.
 std::string describe(const Scenario& scenario) {
   std::string text = fmt::format("cache {}, head {}", scenario.cache_type, scenario.head_dim);
   for (const auto& [name, value] : scenario.attention) {
@@ -35,6 +39,7 @@ std::string describe(const Scenario& scenario) {
 // (sequence, position) of each token of a run.
 using Tokens = std::vector<std::pair<int32_t, int32_t>>;
 
+// `count` tokens of one sequence in a row.
 Tokens tokens_from(int32_t sequence, int32_t first, int32_t count) {
   Tokens tokens;
   for (int32_t i = 0; i < count; ++i) tokens.emplace_back(sequence, first + i);
@@ -50,6 +55,7 @@ std::vector<Tokens> schedule() {
   return runs;
 }
 
+// Appends, optionally moves the keys, then attends.
 Result<CaseGraph> scenario_graph(const Scenario& scenario) {
   GraphBuilder b(builtin_ops());
   b.state({"kv",
@@ -89,6 +95,7 @@ Result<CaseGraph> scenario_graph(const Scenario& scenario) {
   return made;
 }
 
+// Normal numbers [tokens, heads, head_dim].
 Result<Tensor> random_rows(const Scenario& scenario, size_t tokens, int64_t heads,
                            CaseRandom& random) {
   QUERN_ASSIGN_OR_RETURN(const Shape shape, Shape::make(std::array{static_cast<int64_t>(tokens),
@@ -98,6 +105,7 @@ Result<Tensor> random_rows(const Scenario& scenario, size_t tokens, int64_t head
   return tensor_of_numbers(DType::kF32, shape, values);
 }
 
+// Positions or sequences of the tokens.
 Result<Tensor> integers(const Tokens& tokens, bool are_positions) {
   std::vector<int32_t> values;
   for (const auto& [sequence, position] : tokens) {
@@ -147,6 +155,8 @@ Result<std::vector<Result<Outcome>>> run_schedule(const Backend& backend, Device
   return outcomes;
 }
 
+// The reports of all operations that a scenario runs; a failure counts against each of them,
+// since the outputs do not tell which one was wrong.
 struct Reports {
   std::vector<OpReport*> all;
 
@@ -166,6 +176,7 @@ Reports reports_of(const Scenario& scenario,
   return reports;
 }
 
+// The whole schedule on the reference and on each device, compared run by run.
 Result<void> check_scenario(TestBench& bench, const Scenario& scenario, const Reports& reports) {
   if (reports.all.empty()) return {};
   QUERN_ASSIGN_OR_RETURN(const CaseGraph graph, scenario_graph(scenario));
@@ -199,6 +210,7 @@ Result<void> check_scenario(TestBench& bench, const Scenario& scenario, const Re
 
 }  // namespace
 
+// Every cache type, and each option of attention once.
 Result<void> check_kv_operations(TestBench& bench,
                                  const std::function<OpReport*(std::string_view)>& report_of) {
   const Attributes layer = {{"layer", int64_t{1}}};

@@ -8,12 +8,14 @@
 
 namespace quern {
 
+// The concrete type of a tensor at hand.
 TensorType type_of(const Tensor& tensor) {
   TensorType type{.dtype = tensor.dtype(), .dims = {}};
   for (const int64_t extent : tensor.shape().dims()) type.dims.push_back(Dim::constant(extent));
   return type;
 }
 
+// Inputs are named "0", "1", ... after their ports, absent ones are left out.
 Result<Graph> one_op_graph(const OpRegistry& ops, std::string_view id,
                            std::span<const Tensor> inputs, const Attributes& attributes,
                            bool copies_inputs) {
@@ -36,6 +38,7 @@ Result<Graph> one_op_graph(const OpRegistry& ops, std::string_view id,
   return builder.finish();
 }
 
+// The arguments that fit one_op_graph.
 RunArguments one_op_arguments(std::span<const Tensor> inputs) {
   RunArguments arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -44,6 +47,7 @@ RunArguments one_op_arguments(std::span<const Tensor> inputs) {
   return arguments;
 }
 
+// Compiles, loads and runs once: for tools, where time does not matter.
 Result<RunResult> run_one_op(const Backend& backend, Device& device, const Graph& graph,
                              const RunArguments& arguments) {
   for (const Node& node : graph.nodes()) QUERN_TRY(backend.legal(graph, node));

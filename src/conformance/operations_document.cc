@@ -36,6 +36,7 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+// The anchor that Markdown gives a heading: lower case, without dots.
 std::string anchor(std::string_view id) {
   std::string out;
   for (const char c : id) {
@@ -45,11 +46,13 @@ std::string anchor(std::string_view id) {
   return out;
 }
 
+// Where the operation comes from.
 std::string catalogue_cell(const InventoryRow& row) {
   if (row.required != nullptr) return std::string(op_link_name(row.required->link));
   return row.origin == OpOrigin::kSurface ? "surface" : "engine";
 }
 
+// The table of all operations with a link to each entry.
 std::string overview(const Inventory& inventory) {
   std::string text = "## Inventory\n\n";
   text += fmt::format(
@@ -74,6 +77,7 @@ std::string overview(const Inventory& inventory) {
   return text + "\n";
 }
 
+// The attributes; nothing if there are none.
 std::string attribute_table(const OpDef& op) {
   if (op.attributes.empty()) return "";
   std::string text = "\n| attribute | kind | default | |\n|---|---|---|---|\n";
@@ -85,6 +89,7 @@ std::string attribute_table(const OpDef& op) {
   return text;
 }
 
+// The entry of one operation.
 std::string section(const OpDef& op) {
   std::string text = fmt::format("### {}\n\n", op.id);
   if (!op.alias_of.empty()) {
@@ -104,6 +109,7 @@ std::string section(const OpDef& op) {
 
 }  // namespace
 
+// The whole page, which a test compares with the file in docs.
 std::string operations_document(const Inventory& inventory) {
   std::string text = std::string(kIntroduction) + overview(inventory) + "## Entries\n\n";
   for (const InventoryRow& row : inventory.rows) text += section(*row.op);

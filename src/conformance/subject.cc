@@ -10,11 +10,14 @@
 namespace quern {
 namespace {
 
+// Bytes before and behind a tensor that must stay as they are.
 constexpr int64_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
 
 }  // namespace
 
+// A tensor between guards; its own bytes are 0xFF, which no kernel leaves there by chance. Not
+// aligned means: at a multiple of one element only.
 Result<GuardedTensor> GuardedTensor::make(DType dtype, const Shape& shape, bool is_aligned) {
   QUERN_ASSIGN_OR_RETURN(const int64_t size_bytes, dense_size_bytes(dtype, shape));
   const int64_t skew = is_aligned ? 0 : dtype_info(dtype).block_bytes;
@@ -32,6 +35,7 @@ Result<GuardedTensor> GuardedTensor::make(DType dtype, const Shape& shape, bool 
   return made;
 }
 
+// Whether all guards are as they were.
 bool GuardedTensor::is_intact() const {
   const auto bytes = block_.host_view();
   if (!bytes) return false;
@@ -42,6 +46,7 @@ bool GuardedTensor::is_intact() const {
          std::ranges::all_of(bytes->subspan(last), is_guard);
 }
 
+// Checks, compiles and loads the graph on one device.
 Result<Subject> Subject::load(const Backend& backend, Device& device, const CaseGraph& graph) {
   for (const Node& node : graph.graph.nodes()) QUERN_TRY(backend.legal(graph.graph, node));
   Subject subject;
@@ -51,6 +56,7 @@ Result<Subject> Subject::load(const Backend& backend, Device& device, const Case
   return subject;
 }
 
+// Runs into guarded memory, so that a kernel that writes too far is found.
 Result<Outcome> Subject::run(const std::map<std::string, Tensor, std::less<>>& inputs,
                              bool is_aligned, const StoreMap& stores) {
   RunArguments arguments{.inputs = inputs, .states = stores, .outputs = {}};

@@ -14,6 +14,7 @@
 namespace quern {
 namespace {
 
+// Patterns of one run, patterns of one task, all patterns of f32.
 constexpr int64_t kBatch = int64_t{1} << 20;
 constexpr int64_t kChunk = int64_t{1} << 14;
 constexpr uint64_t kNumPatterns = uint64_t{1} << 32;
@@ -32,16 +33,19 @@ constexpr std::array kFunctions = {
     UlpFunction{"sqrt", "elementwise.sqrt", [](double x) { return std::sqrt(x); }},
 };
 
+// Keeps the larger error and adds the counts.
 void merge(UlpWorst& worst, const UlpWorst& other) {
   const uint64_t num_inputs = worst.num_inputs + other.num_inputs;
   if (other.ulp > worst.ulp) worst = other;
   worst.num_inputs = num_inputs;
 }
 
+// Equal bits, or NaN both times.
 bool is_same(float a, float b) {
   return (a != a && b != b) || std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
+// Updates the worst error by one batch.
 void compare(const UlpFunction& function, std::span<const float> x, std::span<const float> y,
              UlpWorst& worst) {
   for (size_t i = 0; i < x.size(); ++i) {
@@ -73,16 +77,19 @@ UlpWorst compare_batch(const UlpFunction& function, std::span<const float> x,
 
 }  // namespace
 
+// The functions that can be swept; each is an operation of one f32 input.
 std::span<const UlpFunction> ulp_functions() {
   return kFunctions;
 }
 
+// By its short name or the operation's id; null if there is none.
 const UlpFunction* find_ulp_function(std::string_view name) {
   const auto* found = std::ranges::find_if(
       kFunctions, [&](const UlpFunction& f) { return f.name == name || f.op == name; });
   return found == kFunctions.end() ? nullptr : found;
 }
 
+// Every `stride`-th pattern of f32, in order. The device computes, the host judges.
 Result<UlpWorst> sweep_ulp(const UlpFunction& function, const Backend& backend, Device& device,
                            uint32_t stride, const UlpProgress& progress) {
   const uint64_t total = (kNumPatterns + stride - 1) / stride;

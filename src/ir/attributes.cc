@@ -42,6 +42,7 @@ const T& get(const Attributes& attributes, std::string_view name) {
 
 }  // namespace
 
+// The text that the parser reads back to the same value and kind.
 std::string attribute_to_string(const AttributeValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   if (const auto* integer = std::get_if<int64_t>(&value)) return fmt::format("{}", *integer);

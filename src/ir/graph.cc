@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Nodes that a run binds, in the graph's order: this is also the order of inputs in plans.
 std::vector<NodeId> Graph::inputs() const {
   std::vector<NodeId> ids;
   for (size_t i = 0; i < nodes_.size(); ++i) {
@@ -13,6 +14,7 @@ std::vector<NodeId> Graph::inputs() const {
   return ids;
 }
 
+// The value of that name; kNoValue if there is none.
 ValueId Graph::find_value(std::string_view name) const {
   const auto it = value_names_.find(name);
   return it == value_names_.end() ? kNoValue : it->second;

@@ -21,6 +21,7 @@ bool has_values_of(const Graph& graph, const std::string& name, std::string_view
 
 }  // namespace
 
+// The registry must outlive the graph: nodes point into it.
 GraphBuilder::GraphBuilder(const OpRegistry& registry) {
   graph_.registry_ = &registry;
 }
@@ -30,6 +31,7 @@ void GraphBuilder::set_error(Error error) {
   if (!error_) error_ = std::move(error);
 }
 
+// Null for ids outside the graph, so that callers need not check kNoValue first.
 const TensorType* GraphBuilder::type(ValueId value) const {
   if (value < 0 || static_cast<size_t>(value) >= graph_.values_.size()) return nullptr;
   return &graph_.values_[static_cast<size_t>(value)].type;
@@ -39,6 +41,7 @@ std::span<const ValueId> GraphBuilder::last_outputs() const {
   return last_outputs_;
 }
 
+// Says where the last node runs; nothing after an error.
 void GraphBuilder::set_device(std::string device) {
   if (!error_ && !graph_.nodes_.empty()) graph_.nodes_.back().device = std::move(device);
 }
@@ -47,6 +50,7 @@ void GraphBuilder::place_from(size_t first, const std::string& device) {
   for (size_t i = first; i < graph_.nodes_.size(); ++i) graph_.nodes_[i].device = device;
 }
 
+// Scopes nest: "blk.0." inside "model." names "model.blk.0.q".
 void GraphBuilder::push_scope(std::string_view prefix) {
   scopes_.emplace_back(prefix);
 }
@@ -67,6 +71,7 @@ std::string GraphBuilder::full_name(std::string_view name, std::string_view op) 
   return fresh;
 }
 
+// The node's name is the input's: runs bind it by that.
 ValueId GraphBuilder::input(std::string_view name, TensorType type) {
   return add("Input", {}, {{"type", type.to_string()}}, name);
 }
@@ -90,6 +95,7 @@ ValueId GraphBuilder::weight(std::string_view name, TensorType wanted) {
   return value;
 }
 
+// A node that holds its values as an attribute.
 ValueId GraphBuilder::constant(std::string_view name, DType dtype, const Shape& shape,
                                std::vector<double> values) {
   TensorType type{dtype, {}, LayoutKind::kRowMajor};
@@ -98,6 +104,7 @@ ValueId GraphBuilder::constant(std::string_view name, DType dtype, const Shape& 
              name);
 }
 
+// Nodes refer to states by name, so the name must be the only one.
 void GraphBuilder::state(StateDecl declaration) {
   if (graph_.find_state(declaration.name) != nullptr) {
     set_error(Error{ErrorCode::kInvalidArgument,
@@ -107,12 +114,14 @@ void GraphBuilder::state(StateDecl declaration) {
   graph_.states_.push_back(std::move(declaration));
 }
 
+// For inputs written out in code.
 ValueId GraphBuilder::add(std::string_view op, std::initializer_list<ValueId> inputs,
                           Attributes attributes, std::string_view name) {
   return add(op, std::span<const ValueId>(inputs.begin(), inputs.size()), std::move(attributes),
              name);
 }
 
+// One node with its rules: ports, ids, attributes, types.
 ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> inputs,
                           Attributes attributes, std::string_view name) {
   last_outputs_.clear();
@@ -138,6 +147,7 @@ ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> input
   return kNoValue;
 }
 
+// Copies of verified nodes: finish() still verifies the whole graph.
 ValueId GraphBuilder::add_known(const Node& like, std::span<const ValueId> inputs,
                                 std::vector<TensorType> types) {
   last_outputs_.clear();
@@ -147,6 +157,7 @@ ValueId GraphBuilder::add_known(const Node& like, std::span<const ValueId> input
   return value;
 }
 
+// The values of the node take new names with it.
 void GraphBuilder::rename(NodeId id, std::string name) {
   if (error_) return;
   Node& node = graph_.nodes_[static_cast<size_t>(id)];
@@ -159,15 +170,18 @@ void GraphBuilder::rename(NodeId id, std::string name) {
   node.name = std::move(name);
 }
 
+// The node's name, with the port's where there is more than one output.
 std::string GraphBuilder::value_name(const OpDef& op, const std::string& node, size_t output) {
   return op.outputs.size() == 1 ? node : node + ":" + op.outputs[output].name;
 }
 
+// A second use of a name is an error that finish() reports.
 void GraphBuilder::add_value_name(const std::string& name, ValueId value) {
   if (graph_.value_names_.emplace(name, value).second) return;
   set_error(Error{ErrorCode::kInvalidArgument, fmt::format("The name '{}' is used twice.", name)});
 }
 
+// Puts a checked node at the end.
 ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
                              Attributes attributes, std::string name,
                              std::vector<TensorType> types) {
@@ -198,6 +212,7 @@ void GraphBuilder::output(std::string_view name, ValueId value) {
   graph_.outputs_.push_back({std::string(name), value});
 }
 
+// Verifies once; the builder is then empty and can be used for another graph.
 Result<Graph> GraphBuilder::finish() {
   if (error_) return tl::unexpected(*error_);
   QUERN_TRY(verify(graph_));

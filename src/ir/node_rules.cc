@@ -76,6 +76,7 @@ Result<void> check_form(const OpDef& op, std::span<const ValueId> inputs,
 
 }  // namespace
 
+// First what is given, then what is missing: an unknown name is the likelier mistake.
 Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given) {
   Attributes complete;
   for (const auto& [name, value] : given) {
@@ -95,6 +96,7 @@ Result<Attributes> complete_attributes(const OpDef& op, const Attributes& given)
   return complete;
 }
 
+// Too many, then missing ones, in port order.
 Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs) {
   const bool is_variadic = !op.inputs.empty() && op.inputs.back().is_variadic;
   if (!is_variadic && inputs.size() > op.inputs.size()) {
@@ -110,6 +112,7 @@ Result<void> check_ports(const OpDef& op, std::span<const ValueId> inputs) {
   return is_variadic ? check_variadic(op, inputs) : Result<void>{};
 }
 
+// Ids come from callers of the builder; the parser's are right.
 Result<void> check_ids(std::span<const ValueId> inputs, size_t num_values) {
   for (const ValueId input : inputs) {
     if (input == kNoValue) continue;
@@ -120,6 +123,7 @@ Result<void> check_ids(std::span<const ValueId> inputs, size_t num_values) {
   return {};
 }
 
+// Builds what a type rule sees, and holds the rule to the number of outputs that it declares.
 Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Value> values,
                                             std::span<const ValueId> inputs,
                                             const Attributes& attributes,

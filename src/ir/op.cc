@@ -7,6 +7,7 @@
 
 namespace quern {
 
+// For documents and reports.
 std::string_view effect_name(Effect effect) {
   switch (effect) {
     case Effect::kPure:
@@ -25,6 +26,7 @@ std::string_view effect_name(Effect effect) {
   return "unknown";
 }
 
+// As errors name it: "it must be a list of integers".
 std::string_view attribute_kind_name(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::kFlag:
@@ -43,6 +45,7 @@ std::string_view attribute_kind_name(AttributeKind kind) {
   return "unknown";
 }
 
+// The declaration of one attribute; null if the operation has none of that name.
 const AttributeDef* OpDef::find_attribute(std::string_view name) const {
   for (const AttributeDef& attribute : attributes) {
     if (attribute.name == name) return &attribute;
@@ -50,6 +53,8 @@ const AttributeDef* OpDef::find_attribute(std::string_view name) const {
   return nullptr;
 }
 
+// The form "table" has ports of its own; the form "estimator" leaves out those that only a table
+// has.
 std::vector<PortDef> OpDef::input_ports(const Attributes& given) const {
   const AttributeValue* form = given.find("form");
   const auto* name = form == nullptr ? nullptr : std::get_if<std::string>(form);
@@ -76,6 +81,7 @@ const OpDef* OpRegistry::find(std::string_view id) const {
   return it == ops_.end() ? nullptr : &it->second;
 }
 
+// The order of ids is that of every list that users see.
 std::vector<const OpDef*> OpRegistry::list() const {
   std::vector<const OpDef*> ops;
   ops.reserve(ops_.size());

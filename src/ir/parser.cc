@@ -9,6 +9,8 @@
 namespace quern {
 namespace {
 
+// Builds the graph while it reads, so that every error can name its line. Value names are those of
+// the text.
 class Parser {
  public:
   explicit Parser(const OpRegistry& registry) : builder_(registry) {}
@@ -21,6 +23,7 @@ class Parser {
   Result<Graph> finish() { return builder_.finish(); }
 
  private:
+  // state @NAME : KIND {attributes}
   Result<void> parse_state(TextCursor& line) {
     QUERN_TRY(line.expect("@"));
     StateDecl state;
@@ -31,6 +34,7 @@ class Parser {
     builder_.state(std::move(state));
     return end(line);
   }
+  // output NAME = %VALUE
   Result<void> parse_output(TextCursor& line) {
     QUERN_ASSIGN_OR_RETURN(const std::string name, line.name());
     QUERN_TRY(line.expect("="));
@@ -38,6 +42,7 @@ class Parser {
     builder_.output(name, value);
     return end(line);
   }
+  // A value that a line above defined: the text form has no forward references.
   Result<ValueId> value_ref(TextCursor& line) {
     QUERN_TRY(line.expect("%"));
     QUERN_ASSIGN_OR_RETURN(const std::string name, line.name());
@@ -45,6 +50,7 @@ class Parser {
     if (it == values_.end()) return line.error(fmt::format("'%{}' is not defined above", name));
     return it->second;
   }
+  // "(%a, _, %b)": values, or "_" for an absent input.
   Result<std::vector<ValueId>> operands(TextCursor& line) {
     std::vector<ValueId> ids;
     QUERN_TRY(line.expect("("));
@@ -60,6 +66,7 @@ class Parser {
       QUERN_TRY(line.expect(","));
     }
   }
+  // %NAME = OP(operands) {attributes} @DEVICE : types
   Result<void> parse_node(TextCursor& line) {
     QUERN_TRY(line.expect("%"));
     QUERN_ASSIGN_OR_RETURN(const std::string name, line.name());
@@ -79,6 +86,7 @@ class Parser {
     QUERN_TRY(check_types(line, builder_.last_outputs()));
     return remember(name, op, builder_.last_outputs());
   }
+  // Stated types must be the inferred ones; they may be left out from any place on.
   Result<void> check_types(TextCursor& line, std::span<const ValueId> outputs) {
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!line.accept(i == 0 ? ":" : ",")) break;
@@ -92,6 +100,7 @@ class Parser {
     }
     return end(line);
   }
+  // Makes the values of the node known to the lines below.
   Result<void> remember(const std::string& name, const std::string& op,
                         std::span<const ValueId> outputs) {
     const OpDef* def = builder_op(op);
@@ -101,6 +110,7 @@ class Parser {
     return {};
   }
   const OpDef* builder_op(const std::string& op) const { return registry_->find(op); }
+  // Nothing but a comment may follow.
   static Result<void> end(TextCursor& line) {
     if (line.is_end()) return {};
     return line.error("the line goes on after its end");
@@ -114,6 +124,7 @@ class Parser {
 
 }  // namespace
 
+// Line by line: a frame of "graph {" and "}", blank lines and comments anywhere.
 Result<Graph> parse_graph(std::string_view text, const OpRegistry& registry) {
   Parser parser(registry);
   parser.registry_ = &registry;

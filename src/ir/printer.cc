@@ -45,6 +45,7 @@ std::string node_text(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+// States, nodes, outputs: the order in which the parser needs them.
 std::string print_graph(const Graph& graph) {
   std::string text = "graph {\n";
   for (const StateDecl& state : graph.states()) {

@@ -28,6 +28,8 @@ void hash_node(Hasher& hasher, const Graph& graph, const Node& node) {
 
 }  // namespace
 
+// Equal for graphs that mean the same; what the outside does not see, such as names of inner nodes,
+// does not count.
 uint64_t semantic_hash(const Graph& graph) {
   Hasher hasher;
   for (const StateDecl& state : graph.states()) {

@@ -45,6 +45,7 @@ Result<std::vector<Dim>> parse_dims(std::string_view text) {
 
 }  // namespace
 
+// "64", "T" or "3*T".
 std::string dim_to_string(const Dim& dim) {
   if (dim.is_constant()) return fmt::format("{}", dim.factor);
   return dim.factor == 1 ? std::string(1, dim.symbol)
@@ -69,6 +70,7 @@ Result<Dim> parse_dim(std::string_view text) {
   return dim;
 }
 
+// DTYPE[dims] with an optional @LAYOUT.
 Result<TensorType> parse_tensor_type(std::string_view text) {
   const size_t open = text.find('[');
   const size_t close = text.find(']');
@@ -87,6 +89,7 @@ Result<TensorType> parse_tensor_type(std::string_view text) {
   return type;
 }
 
+// Whether all extents are numbers.
 bool TensorType::is_static() const {
   for (const Dim& dim : dims) {
     if (!dim.is_constant()) return false;
@@ -94,6 +97,7 @@ bool TensorType::is_static() const {
   return true;
 }
 
+// The text that parse_tensor_type() reads.
 std::string TensorType::to_string() const {
   std::string text = fmt::format("{}[", dtype_name(dtype));
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -105,6 +109,7 @@ std::string TensorType::to_string() const {
   return text;
 }
 
+// The shape under given values of the symbols.
 Result<Shape> TensorType::resolve(const SymbolValues& symbols) const {
   // Types that were made by hand may have any rank.
   std::array<int64_t, kMaxRank> extents{};

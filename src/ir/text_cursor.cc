@@ -10,6 +10,8 @@
 namespace quern {
 namespace {
 
+// What names of nodes, operations and devices are made of; names from ONNX and GGUF files need the
+// last four.
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == ':' || c == '-' || c == '/';
@@ -21,11 +23,13 @@ void TextCursor::skip_spaces() {
   while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
 }
 
+// Steps over blanks first, so that a comment may stand anywhere.
 bool TextCursor::is_end() {
   skip_spaces();
   return at_ >= text_.size() || text_[at_] == '#';
 }
 
+// Moves only where the token stands.
 bool TextCursor::accept(std::string_view token) {
   skip_spaces();
   if (text_.substr(at_, token.size()) != token) return false;
@@ -38,6 +42,7 @@ Result<void> TextCursor::expect(std::string_view token) {
   return error(fmt::format("'{}' is expected here", token));
 }
 
+// The longest run of characters that names may have.
 Result<std::string> TextCursor::name() {
   skip_spaces();
   const size_t start = at_;
@@ -46,6 +51,7 @@ Result<std::string> TextCursor::name() {
   return std::string(text_.substr(start, at_ - start));
 }
 
+// Types hold blanks and commas, so the bracket ends them, not a blank.
 Result<std::string> TextCursor::type_text() {
   skip_spaces();
   const size_t start = at_;
@@ -58,10 +64,13 @@ Result<std::string> TextCursor::type_text() {
   return std::string(text_.substr(start, at_ - start));
 }
 
+// Columns count bytes from 1.
 tl::unexpected<Error> TextCursor::error(std::string_view what) const {
   return fail::invalid("Line {}, column {}: {}.", number_, at_ + 1, what);
 }
 
+// Stands on the opening quote. A backslash makes the next character literal; \n is a line break,
+// which the text form cannot hold.
 Result<std::string> TextCursor::quoted_text() {
   std::string value;
   for (++at_; at_ < text_.size(); ++at_) {
@@ -80,6 +89,8 @@ Result<std::string> TextCursor::quoted_text() {
   return error("the text has no closing quote");
 }
 
+// An integer where the whole word is one that fits 64 bits, else a double, "inf" and "nan"
+// included.
 Result<AttributeValue> TextCursor::number() {
   skip_spaces();
   const size_t start = at_;
@@ -94,6 +105,7 @@ Result<AttributeValue> TextCursor::number() {
   return error(fmt::format("'{}' is not a value", word));
 }
 
+// Stands behind the opening bracket. Integers may stand in a list of doubles, not the other way.
 template <class T>
 Result<AttributeValue> TextCursor::list() {
   std::vector<T> values;
@@ -112,6 +124,7 @@ Result<AttributeValue> TextCursor::list() {
   }
 }
 
+// The first characters decide the kind: true, false, [, f[, a quote, or else a number.
 Result<AttributeValue> TextCursor::attribute_value() {
   if (accept("true")) return AttributeValue(true);
   if (accept("false")) return AttributeValue(false);
@@ -125,6 +138,7 @@ Result<AttributeValue> TextCursor::attribute_value() {
   return number();
 }
 
+// No braces mean no attributes.
 Result<Attributes> TextCursor::attributes() {
   Attributes result;
   if (!accept("{") || accept("}")) return result;

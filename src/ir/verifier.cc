@@ -85,6 +85,7 @@ Result<void> verify_node(const Graph& graph, NodeId id) {
 
 }  // namespace
 
+// Nodes in order, then outputs. The first violation is reported, with the node's name.
 Result<void> verify(const Graph& graph) {
   std::set<std::string_view> names;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {

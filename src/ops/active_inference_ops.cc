@@ -38,6 +38,7 @@ Result<Dim> half_of(const TensorType& type) {
 
 // belief_update -----------------------------------------------------------------------------
 
+// Means and logarithms of spreads in one vector (estimator), or probabilities (table).
 Result<Types> infer_belief_update(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType beliefs, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -49,6 +50,7 @@ Result<Types> infer_belief_update(const InferContext& context) {
   return Types{beliefs};
 }
 
+// A step down the gradient of the free energy, or Bayes' rule.
 struct BeliefUpdateKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -71,6 +73,7 @@ struct BeliefUpdateKernel {
 
 // expected_free_energy ----------------------------------------------------------------------
 
+// One value per policy, or one for the table's single policy.
 Result<Types> infer_expected_free_energy(const InferContext& context) {
   if (!is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 2));
@@ -83,6 +86,7 @@ Result<Types> infer_expected_free_energy(const InferContext& context) {
   return Types{{predicted.dtype, {}}};
 }
 
+// Risk plus ambiguity for a table; for the estimator the entropy of each policy's outcomes.
 struct ExpectedFreeEnergyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -109,6 +113,7 @@ struct ExpectedFreeEnergyKernel {
 
 // free_energy -------------------------------------------------------------------------------
 
+// Half means, half logarithms of variances; or three distributions over the same outcomes.
 Result<Types> infer_free_energy(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -120,6 +125,8 @@ Result<Types> infer_free_energy(const InferContext& context) {
   return Types{{q.dtype, {}}};
 }
 
+// The estimator's closed form: the Kullback-Leibler divergence of a diagonal Gaussian from the
+// standard normal. The table's: inaccuracy plus complexity.
 struct FreeEnergyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -143,6 +150,7 @@ struct FreeEnergyKernel {
 
 // precision_weight --------------------------------------------------------------------------
 
+// Errors times precisions; the estimator stores logarithms of them, which keeps them positive.
 struct PrecisionWeightKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

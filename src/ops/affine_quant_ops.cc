@@ -28,6 +28,7 @@ Result<void> check_affine(const Attributes& attributes, int64_t low, int64_t hig
 
 // quant -------------------------------------------------------------------------------------
 
+// Integers are always i8: the published operation has no other.
 Result<Types> infer_quant(const InferContext& context) {
   QUERN_TRY(expect_float("x", *context.inputs[0]));
   QUERN_TRY(check_affine(context.attributes, -128, 127));
@@ -44,6 +45,7 @@ int64_t round_half_away(T x) {
   return whole + (rest >= T(0.5)) - (rest <= T(-0.5));
 }
 
+// The quotient is rounded before the zero point is added, in integers that cannot overflow.
 struct QuantKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -60,6 +62,7 @@ struct QuantKernel {
 
 // dequant -----------------------------------------------------------------------------------
 
+// The dtype that the attribute names; only floats can hold the result.
 Result<DType> float_dtype(const InferContext& context) {
   const std::string& name = context.attributes.text("dtype");
   const auto dtype = find_dtype(name);
@@ -67,6 +70,7 @@ Result<DType> float_dtype(const InferContext& context) {
   return fail::invalid("Attribute 'dtype' is '{}'; it must name a float dtype.", name);
 }
 
+// q is i8 and keeps its extents.
 Result<Types> infer_dequant(const InferContext& context) {
   QUERN_TRY(expect_dtype("q", *context.inputs[0], {DType::kI8}));
   QUERN_TRY(check_affine(context.attributes, -128, 127));
@@ -74,6 +78,7 @@ Result<Types> infer_dequant(const InferContext& context) {
   return Types{{dtype, context.inputs[0]->dims}};
 }
 
+// Each byte holds two integers, so that the last extent doubles.
 Result<Types> infer_dequant4(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_dtype("q", y, {DType::kU8}));
@@ -100,11 +105,13 @@ Result<void> dequantize(const KernelContext& context, F&& integer) {
   });
 }
 
+// One signed byte for each element.
 Result<void> run_dequant(const KernelContext& context) {
   const auto* q = context.inputs[0].as<const int8_t>();
   return dequantize(context, [&](int64_t i) { return int64_t{q[i]}; });
 }
 
+// The low half of a byte comes first, as in ggml's formats.
 Result<void> run_dequant4(const KernelContext& context) {
   const auto* q = context.inputs[0].as<const uint8_t>();
   return dequantize(context,

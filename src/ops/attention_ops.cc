@@ -19,6 +19,7 @@
 
 namespace quern {
 
+// The factor of the scores; 0 stands for 1 / sqrt(head_dim), computed in f64 and rounded once.
 template <class T>
 T attention_scale(double scale, int64_t head_dim) {
   return static_cast<T>(scale == 0.0 ? 1.0 / std::sqrt(static_cast<double>(head_dim)) : scale);
@@ -44,11 +45,13 @@ HeadStrides strides_of(const Shape& s) {
   return {s[1] * s[2] * s[3], s[2] * s[3], s[3]};
 }
 
+// Extents and layouts of one call; keys and values may have fewer heads than the queries.
 struct AttentionShape {
   int64_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
   HeadStrides q, k, v, out;
 };
 
+// What decides which keys a query sees and how scores are formed.
 struct AttentionRule {
   bool is_causal = false;
   int64_t window = 0;  // 0: none
@@ -86,6 +89,8 @@ class Mask {
   int64_t keys_ = 0, head_ = 0, batch_ = 0;
 };
 
+// Every query row on its own: scores, then the online softmax of `attend`, whose chunks fix the
+// order of the sums for all backends.
 template <class T>
 void attention(const KernelContext& context, const AttentionShape& shape, const AttentionRule& rule,
                const TensorView& mask_view) {
@@ -118,6 +123,8 @@ void attention(const KernelContext& context, const AttentionShape& shape, const 
   }
 }
 
+// Narrow floats compute in f32. Without output elements there is nothing to do, and extents of 0
+// would divide.
 Result<void> run_attention(const KernelContext& context, const AttentionShape& shape,
                            const AttentionRule& rule, const TensorView& mask) {
   if (context.outputs[0].shape.num_elements() == 0) return {};
@@ -129,6 +136,7 @@ Result<void> run_attention(const KernelContext& context, const AttentionShape& s
 // How many heads of keys and values an operation takes for its heads of queries.
 enum class KvHeads { kSame, kOne, kDivisor };
 
+// The heads of the keys must be the queries', one, or a divisor.
 Result<void> check_kv_heads(KvHeads wanted, const TensorType& q, const TensorType& k) {
   QUERN_ASSIGN_OR_RETURN(const int64_t heads, constant_dim("q", q, 1));
   QUERN_ASSIGN_OR_RETURN(const int64_t kv_heads, constant_dim("k", k, 1));
@@ -145,6 +153,8 @@ Result<void> check_kv_heads(KvHeads wanted, const TensorType& q, const TensorTyp
                        kv_heads);
 }
 
+// A mask for each query and key; leading axes are those of q or 1. It is no wider than q, so
+// that adding it loses nothing.
 Result<void> check_mask(const TensorType& mask, const TensorType& q, const TensorType& k) {
   QUERN_TRY(expect_float("mask", mask));
   QUERN_TRY(expect_no_wider("mask", &mask, q));
@@ -164,6 +174,7 @@ Result<void> check_mask(const TensorType& mask, const TensorType& q, const Tenso
   return {};
 }
 
+// The checks that all operations on [B, H, T, D] share; the result's type.
 Result<TensorType> infer_heads(const InferContext& context, KvHeads kv_heads) {
   const TensorType& q = *context.inputs[0];
   const TensorType& k = *context.inputs[1];
@@ -184,24 +195,28 @@ Result<TensorType> infer_heads(const InferContext& context, KvHeads kv_heads) {
   return TensorType{.dtype = q.dtype, .dims = {q.dims[0], q.dims[1], q.dims[2], v.dims[3]}};
 }
 
+// The rule of operations whose attributes need no check.
 template <KvHeads kKvHeads>
 Result<std::vector<TensorType>> infer_attention(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(TensorType out, infer_heads(context, kKvHeads));
   return std::vector<TensorType>{std::move(out)};
 }
 
+// The block size is a hint: the result does not depend on it.
 Result<std::vector<TensorType>> infer_flash(const InferContext& context) {
   const int64_t block = context.attributes.integer("block_size");
   if (block < 1) return fail::invalid("Attribute 'block_size' is {}; it must be 1 or more.", block);
   return infer_attention<KvHeads::kSame>(context);
 }
 
+// A window of 0 would hide every key.
 Result<std::vector<TensorType>> infer_sliding_window(const InferContext& context) {
   const int64_t window = context.attributes.integer("window");
   if (window < 1) return fail::invalid("Attribute 'window' is {}; it must be 1 or more.", window);
   return infer_attention<KvHeads::kDivisor>(context);
 }
 
+// The layouts of dense [B, H, T, D] tensors.
 AttentionShape head_shape(const KernelContext& context) {
   const Shape& q = context.inputs[0].shape;
   const Shape& k = context.inputs[1].shape;
@@ -219,6 +234,7 @@ AttentionShape head_shape(const KernelContext& context) {
           strides_of(context.outputs[0].shape)};
 }
 
+// The kernel of sdpa, mqa, gqa without a cache, and flash attention.
 Result<void> run_heads(const KernelContext& context) {
   const AttentionRule rule{.is_causal = context.attributes.flag("causal"),
                            .scale = context.attributes.number("scale")};
@@ -257,6 +273,7 @@ Result<TensorType> joined_type(const InferContext& context, size_t port, size_t 
   return joined;
 }
 
+// Both caches or neither; with them the keys are as many as cached and own rows together.
 Result<std::vector<TensorType>> infer_gqa(const InferContext& context) {
   const bool has_cache = context.inputs[kKeyCache] != nullptr;
   if (has_cache != (context.inputs[kValueCache] != nullptr)) {
@@ -292,6 +309,7 @@ std::vector<std::byte> join_rows(const TensorView& cache, int64_t start, const T
   return joined;
 }
 
+// Joins cached and own rows in memory, then computes as without a cache.
 Result<void> run_gqa(const KernelContext& context) {
   if (!context.inputs[kKeyCache].is_present()) return run_heads(context);
   std::vector<TensorView> inputs(context.inputs.begin(), context.inputs.end());
@@ -320,6 +338,7 @@ ValueId repeat_heads(GraphBuilder& builder, ValueId rows, int64_t kv_heads, int6
   return builder.add("shape.concat", heads, {{"dim", int64_t{1}}});
 }
 
+// The cached rows in front of the node's own, as nodes.
 ValueId join_cache(GraphBuilder& builder, const Node& node, size_t port, size_t cache_port) {
   const ValueId rows = node.inputs[port];
   if (node.inputs.size() <= cache_port || node.inputs[cache_port] == kNoValue) return rows;
@@ -346,6 +365,7 @@ Result<std::vector<ValueId>> expand_grouped(GraphBuilder& builder, const Node& n
       {{"causal", node.attributes.flag("causal")}, {"scale", node.attributes.number("scale")}})};
 }
 
+// Causal, with the window of the attribute.
 Result<void> run_sliding_window(const KernelContext& context) {
   const AttentionRule rule{.is_causal = true,
                            .window = context.attributes.integer("window"),
@@ -358,6 +378,7 @@ struct RowHeads {
   int64_t heads, kv_heads, head_dim;
 };
 
+// The checked head attributes; kv_head_count 0 stands for num_heads.
 Result<RowHeads> row_heads(const Attributes& attributes) {
   const RowHeads rows{attributes.integer("num_heads"),
                       attributes.integer("kv_head_count") == 0
@@ -373,6 +394,7 @@ Result<RowHeads> row_heads(const Attributes& attributes) {
       rows.heads, rows.kv_heads, rows.head_dim);
 }
 
+// Rows of heads side by side; the result is laid out as q.
 Result<std::vector<TensorType>> infer_multi_head(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
   const int64_t window = context.attributes.integer("window_size");
@@ -391,6 +413,7 @@ Result<std::vector<TensorType>> infer_multi_head(const InferContext& context) {
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
+// The heads lie apart by head_dim and the rows by all heads; no copy is needed to find them.
 Result<void> run_multi_head(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
   const int64_t d = rows.head_dim;

@@ -9,6 +9,8 @@
 namespace quern {
 namespace {
 
+// The operations whose inputs must have one shape: those that front ends with implicit
+// broadcasting (ONNX, NumPy-like builders) write with differing ones. Sorted by id.
 constexpr std::array<std::string_view, 17> kEqualShapes = {"Add",
                                                            "Mul",
                                                            "compare.equal",
@@ -48,11 +50,16 @@ bool is_bias(const OpDef& op, const Dims& x, const Dims& y) {
   return is_add && y.size() == 1 && !x.empty() && x.back() == y.front();
 }
 
+// Adds one shape.broadcast node for each input that lacks the common shape. Present inputs that
+// have it already are passed on without a node, so that a graph without broadcasting stays as it
+// was.
 class Broadcaster {
  public:
   Broadcaster(GraphBuilder& builder, std::span<const ValueId> inputs)
       : builder_(builder), inputs_(inputs) {}
 
+  // The inputs of `op` with the common shape, absent ones as they were; `name` begins the names
+  // of the new nodes.
   Result<std::vector<ValueId>> run(const OpDef& op, std::string_view name) {
     QUERN_TRY(find_target());
     std::vector<ValueId> outputs(inputs_.begin(), inputs_.end());
@@ -71,6 +78,7 @@ class Broadcaster {
  private:
   const Dims& dims_of(ValueId value) const { return builder_.type(value)->dims; }
 
+  // The common shape of all present inputs, or the error that names the two types that clash.
   Result<void> find_target() {
     const ValueId* first = nullptr;
     for (const ValueId& input : inputs_) {
@@ -90,6 +98,8 @@ class Broadcaster {
     return {};
   }
 
+  // A node that repeats `value` to the target. Constant extents go into the attribute; extents
+  // with symbols need an input that has the target shape, for the port 'like'.
   Result<ValueId> broadcast(ValueId value, const std::string& name) {
     const bool is_static = std::ranges::all_of(target_, &Dim::is_constant);
     if (is_static) {

@@ -20,6 +20,7 @@ namespace {
 
 using namespace type_rules;
 
+// Rows of keys and values with the extents of the declared cache. Nothing comes out.
 Result<std::vector<TensorType>> infer_append(const InferContext& context) {
   const TensorType& k = *context.inputs[0];
   const TensorType& v = *context.inputs[1];
@@ -35,6 +36,7 @@ Result<std::vector<TensorType>> infer_append(const InferContext& context) {
   return std::vector<TensorType>{};
 }
 
+// Queries may have more heads than the cache: grouped-query attention shares each of its heads.
 Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
   const TensorType& q = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
@@ -62,6 +64,7 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
       {.dtype = q.dtype, .dims = {q.dims[0], q.dims[1], Dim::constant(dims.value_dim)}}};
 }
 
+// Writes head by head. All places were checked before the first write.
 Result<void> run_append(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   const TensorView& v = context.inputs[1];
@@ -93,6 +96,7 @@ struct CachedRule {
         window(attributes.integer("window")),
         query_limit(dynamic_limit(attributes.integer("query_bits"))) {}
 
+  // The keys that a token at `position` sees: itself and those before, at most `window` of them.
   KeyRange visible(int64_t position) const {
     const int64_t last = position + 1;
     return {window == 0 ? 0 : std::max<int64_t>(0, last - window), last};
@@ -127,6 +131,7 @@ void attend_group(const KernelContext& context, const KvRows& places, const Cach
   }
 }
 
+// Heads of the cache one after the other, so that its rows are decoded once per head.
 Result<void> run_cached(const KernelContext& context) {
   const int64_t head_dim = context.inputs[0].shape[2];
   QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 1, KvHeadCount::kMultiple,

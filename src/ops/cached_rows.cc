@@ -9,6 +9,7 @@
 
 namespace quern {
 
+// Keys of a block format are read as blocks and padded to whole ones; other keys as f32.
 CachedRows::CachedRows(const KvState& kv, int64_t layer, int64_t head)
     : kv_(kv),
       layer_(layer),
@@ -16,6 +17,8 @@ CachedRows::CachedRows(const KvState& kv, int64_t layer, int64_t head)
       format_(find_block_format(kv.key_type())),
       padded_dim_(round_up(kv.key_dim(), format_ == nullptr ? 1 : format_->block_size)) {}
 
+// Rows [first, last) of a sequence. Rows that are loaded already stay, so that the queries of a
+// prompt, each of which sees one row more, read every row once.
 void CachedRows::load(int64_t sequence, int64_t first, int64_t last) {
   const bool can_extend = sequence == sequence_ && first >= first_ && first <= last_;
   if (!can_extend) {
@@ -29,6 +32,7 @@ void CachedRows::load(int64_t sequence, int64_t first, int64_t last) {
   for (; last_ < last; ++last_) append_row(last_);
 }
 
+// Reads the row at `position` of the cache and appends it to the loaded ones.
 void CachedRows::append_row(int64_t position) {
   if (format_ == nullptr) {
     keys_.resize(keys_.size() + static_cast<size_t>(kv_.key_dim()));
@@ -43,6 +47,8 @@ void CachedRows::append_row(int64_t position) {
                  std::span(values_).last(static_cast<size_t>(kv_.value_dim())));
 }
 
+// A query of key_dim numbers. For block keys it is quantised as quant.dynamic does, with
+// integers up to `limit`, since the product is one of integers.
 void CachedRows::set_query(std::span<const float> query, int32_t limit) {
   query_.assign(query.begin(), query.end());
   if (format_ == nullptr) return;
@@ -53,6 +59,8 @@ void CachedRows::set_query(std::span<const float> query, int32_t limit) {
   quantized_query_.assign<int32_t>(query_integers_, limit, query_scales_);
 }
 
+// The product of the query with the loaded key at position `key`: blocked(256) sums in f32, or
+// the integer product of docs/numerics for block keys.
 float CachedRows::dot(int64_t key) const {
   const auto index = static_cast<size_t>(key - first_);
   if (format_ != nullptr) return integer_dot(key_blocks_[index], quantized_query_);
@@ -61,6 +69,7 @@ float CachedRows::dot(int64_t key) const {
                             [&](int64_t d) { return query_[static_cast<size_t>(d)] * row[d]; });
 }
 
+// The value row at position `key`: value_dim floats that stay valid until the next load.
 const float* CachedRows::value(int64_t key) const {
   return values_.data() + (key - first_) * kv_.value_dim();
 }

@@ -23,6 +23,7 @@ struct Overflow {
   bool saturate_e5m2 = false;
 };
 
+// Bytes before element `first`, which begins a block.
 int64_t block_offset(const TensorView& view, int64_t first) {
   const DTypeInfo& info = dtype_info(view.dtype);
   return first / info.block_size * info.block_bytes;
@@ -30,6 +31,7 @@ int64_t block_offset(const TensorView& view, int64_t first) {
 
 // Loading -----------------------------------------------------------------------------------
 
+// Widens to int64_t, or uint64_t for the one type that needs it.
 template <class Int, class Wide>
 void load_integers(const TensorView& x, int64_t first, std::vector<Wide>& values) {
   const Int* source = x.as<const Int>() + first;
@@ -52,6 +54,7 @@ void load_bits(const TensorView& x, int64_t first, std::vector<int64_t>& values)
   for (size_t i = 0; i < values.size(); ++i) values[i] = source[i / 8] >> (i % 8) & 1;
 }
 
+// Elements of an integer tensor, packed ones too.
 void load(const TensorView& x, int64_t first, std::vector<int64_t>& values) {
   if (x.dtype == DType::kB1) return load_bits(x, first, values);
   if (x.dtype == DType::kI4 || x.dtype == DType::kU4) return load_nibbles(x, first, values);
@@ -60,9 +63,11 @@ void load(const TensorView& x, int64_t first, std::vector<int64_t>& values) {
     return {};
   });
 }
+// u64 does not fit i64.
 void load(const TensorView& x, int64_t first, std::vector<uint64_t>& values) {
   load_integers<uint64_t>(x, first, values);
 }
+// Floats exactly, block formats as they decode.
 void load(const TensorView& x, int64_t first, std::vector<double>& values) {
   const auto n = static_cast<int64_t>(values.size());
   if (!is_quantized(x.dtype)) return load_row(x, first, n, values.data());
@@ -89,6 +94,7 @@ double to_odd_double(Int value) {
   return value < 0 ? -rounded : rounded;
 }
 
+// f64 itself rounds correctly in the conversion; narrower targets need the odd rounding.
 template <class Wide>
 double to_double(Wide value, DType target) {
   if constexpr (std::is_same_v<Wide, double>)
@@ -97,6 +103,7 @@ double to_double(Wide value, DType target) {
     return target == DType::kF64 ? static_cast<double>(value) : to_odd_double(value);
 }
 
+// Floats of all widths. The f8 types saturate or overflow as asked, so they convert apart.
 template <class Wide>
 void store_floats(const std::vector<Wide>& values, Overflow overflow, int64_t first,
                   const TensorView& y) {
@@ -111,6 +118,7 @@ void store_floats(const std::vector<Wide>& values, Overflow overflow, int64_t fi
   store_row(y, first, static_cast<int64_t>(wide.size()), wide.data());
 }
 
+// Block formats are encoded from f32.
 template <class Wide>
 void store_blocks(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
   std::vector<float> rounded;
@@ -128,6 +136,7 @@ Int to_integer(Wide value) {
     return static_cast<Int>(value);
 }
 
+// Two integers a byte, low nibble first; they wrap.
 template <class Wide>
 void store_nibbles(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
   auto* target = y.as<uint8_t>() + first / 2;
@@ -137,6 +146,7 @@ void store_nibbles(const std::vector<Wide>& values, int64_t first, const TensorV
   }
 }
 
+// Eight flags a byte, lowest bit first; any value but 0 sets one, NaN too.
 template <class Wide>
 void store_bits(const std::vector<Wide>& values, int64_t first, const TensorView& y) {
   auto* target = y.as<uint8_t>() + first / 8;
@@ -146,6 +156,7 @@ void store_bits(const std::vector<Wide>& values, int64_t first, const TensorView
   }
 }
 
+// Writes a chunk in whatever type y has.
 template <class Wide>
 void store(const std::vector<Wide>& values, Overflow overflow, int64_t first, const TensorView& y) {
   if (is_float(y.dtype)) return store_floats(values, overflow, first, y);
@@ -161,6 +172,7 @@ void store(const std::vector<Wide>& values, Overflow overflow, int64_t first, co
 
 // The operation -----------------------------------------------------------------------------
 
+// Converts in chunks through the exact type `Wide`.
 template <class Wide>
 void cast_all(const TensorView& x, Overflow overflow, const TensorView& y) {
   const int64_t n = x.shape.num_elements();
@@ -172,6 +184,7 @@ void cast_all(const TensorView& x, Overflow overflow, const TensorView& y) {
   }
 }
 
+// The source decides the exact type. "auto" saturates e4m3, which has no infinity, and not e5m2.
 Result<void> run_cast(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];
@@ -187,6 +200,7 @@ Result<void> run_cast(const KernelContext& context) {
   return {};
 }
 
+// Readable from x, writable to the named dtype, and whole blocks for packed targets.
 Result<std::vector<TensorType>> infer_cast(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const std::string& name = context.attributes.text("to");

@@ -21,18 +21,21 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Rounds all values once to the dtype of the view.
 void store_all(const TensorView& view, const std::vector<double>& values) {
   store_row(view, 0, static_cast<int64_t>(values.size()), values.data());
 }
 
 // cholesky ----------------------------------------------------------------------------------
 
+// A square matrix of floats.
 Result<Types> infer_cholesky(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType a, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 0, {a.dtype, {a.dims[0], a.dims[0]}}));
   return Types{a};
 }
 
+// Only the lower triangle is read, so nothing checks that a is symmetric.
 Result<void> run_cholesky(const KernelContext& context) {
   Matrix factor;
   const int64_t pivot = cholesky(load_matrix(context.inputs[0]), factor);
@@ -46,6 +49,7 @@ Result<void> run_cholesky(const KernelContext& context) {
 
 // counterfactual ----------------------------------------------------------------------------
 
+// The estimator takes one observation and a model; the table takes slopes per sample.
 Result<Types> infer_counterfactual(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType obs, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -57,6 +61,7 @@ Result<Types> infer_counterfactual(const InferContext& context) {
   return Types{obs};
 }
 
+// The table: a linear effect with known slope moves y by slope times the change of x.
 struct SlopeKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -97,6 +102,7 @@ Result<void> run_counterfactual(const KernelContext& context) {
 
 // do_calculus -------------------------------------------------------------------------------
 
+// The estimator returns mean and covariance in one vector; its extent must be known and fit.
 Result<Types> infer_do(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType matrix, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 0, {matrix.dtype, {matrix.dims[0], matrix.dims[0]}}));
@@ -110,6 +116,8 @@ Result<Types> infer_do(const InferContext& context) {
   return fail::invalid("Port 'cov' has type {}; it is too large.", matrix.to_string());
 }
 
+// Intervening on a node cuts the edges that lead into it (Pearl, Causality, 2nd ed., definition
+// 3.2.1).
 struct CutEdgesKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -166,6 +174,7 @@ Result<void> run_do(const KernelContext& context) {
 
 // frontdoor_adjustment ----------------------------------------------------------------------
 
+// The table is one sum; the estimator's bins must be few enough for a matrix of their pairs.
 Result<Types> infer_frontdoor(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType first, float_port(context, 0, 1));
   if (is_table(context)) {

@@ -15,6 +15,7 @@ using namespace op_parts;
 using namespace type_rules;
 using Types = std::vector<TensorType>;
 
+// Integer targets are class ids, float ones are probabilities.
 bool are_class_ids(DType dtype) {
   return dtype == DType::kI64 || dtype == DType::kI32;
 }
@@ -43,6 +44,7 @@ Result<Types> infer_cross_entropy_grad(const InferContext& context) {
   return Types{*context.inputs[0]};
 }
 
+// The checked ids; none where the targets are probabilities.
 Result<std::vector<int64_t>> class_ids(const TensorView& targets, int64_t num_classes) {
   if (!are_class_ids(targets.dtype)) return std::vector<int64_t>{};
   std::vector<int64_t> ids = load_indices(targets);
@@ -80,12 +82,15 @@ struct Batch {
         targets(are_class_ids(context.inputs[1].dtype) ? TensorView{} : context.inputs[1]) {}
 };
 
+// A row without classes has neither a maximum nor a probability.
 Result<void> check_classes(const KernelContext& context) {
   if (context.inputs[0].shape.last() > 0) return {};
   return fail::invalid("Cross entropy needs at least one class; 'logits' has the shape {}.",
                        context.inputs[0].shape.to_string());
 }
 
+// The mean over the rows of -log softmax at the target, from the logits: softmax first would
+// lose the digits of small probabilities.
 struct CrossEntropyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -106,6 +111,7 @@ struct CrossEntropyKernel {
   }
 };
 
+// (softmax * sum(t) - t) / rows. The sum is 1 for class ids; other targets need not sum to 1.
 struct CrossEntropyGradKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

@@ -13,42 +13,49 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
+// Floats as IEEE 754, integers wrap: unsigned arithmetic, so that overflow is defined.
 struct Add {
   template <class T>
   T operator()(T a, T b) const {
     return wrapping_add(a, b);
   }
 };
+// a - b; integers wrap.
 struct Sub {
   template <class T>
   T operator()(T a, T b) const {
     return wrapping_subtract(a, b);
   }
 };
+// a * b; integers wrap.
 struct Mul {
   template <class T>
   T operator()(T a, T b) const {
     return wrapping_multiply(a, b);
   }
 };
+// Floats only; integer quotients are elementwise.quotient.
 struct Div {
   template <class T>
   T operator()(T a, T b) const {
     return a / b;
   }
 };
+// NaN in either gives NaN; +0 is above -0.
 struct Max {
   template <class T>
   T operator()(T a, T b) const {
     return strict_max(a, b);
   }
 };
+// NaN in either gives NaN; -0 is below +0.
 struct Min {
   template <class T>
   T operator()(T a, T b) const {
     return strict_min(a, b);
   }
 };
+// The lowest integer has no positive counterpart and wraps to itself.
 struct Abs {
   template <class T>
   T operator()(T x) const {
@@ -58,6 +65,7 @@ struct Abs {
       return x < 0 ? wrapping_subtract(T(0), x) : x;
   }
 };
+// Flips the sign bit of floats, of NaN too.
 struct Neg {
   template <class T>
   T operator()(T x) const {
@@ -73,6 +81,7 @@ struct Sqrt {
     return std::sqrt(x);  // correctly rounded by IEEE 754
   }
 };
+// NaN stays NaN; both zeros give +0.
 struct Sign {
   template <class T>
   T operator()(T x) const {
@@ -81,6 +90,8 @@ struct Sign {
   }
 };
 
+// One formula over all elements, in the compute type for floats, in the element type for
+// integers.
 template <class Formula>
 struct UnaryNumberKernel {
   template <class T>
@@ -117,6 +128,7 @@ Result<Types> infer_add(const InferContext& context) {
   return Types{a};
 }
 
+// The definition that arithmetic of two tensors shares.
 template <class Formula>
 OpDef binary_op(std::string id, std::string doc, Formula) {
   return {.id = std::move(id),
@@ -134,6 +146,7 @@ OpDef binary_op(std::string id, std::string doc, Formula) {
           .is_elementwise = true};
 }
 
+// The definition that arithmetic of one tensor shares; results are exact.
 template <class Formula>
 OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y") {
   return {.id = std::move(id),
@@ -153,6 +166,8 @@ OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y
 
 // axpy, scale, inv_sqrt_dim_scale -----------------------------------------------------------
 
+// y + alpha x with a rounded product: no fused multiply-add, which would differ between
+// machines.
 struct AxpyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -164,6 +179,7 @@ struct AxpyKernel {
   }
 };
 
+// The factor rounds once to the compute type.
 struct Scale {
   double factor;
   explicit Scale(const Attributes& attributes) : factor(attributes.number("factor")) {}
@@ -173,6 +189,7 @@ struct Scale {
   }
 };
 
+// The scale of attention scores, 1 / sqrt(width).
 struct InvSqrtDimKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -187,6 +204,7 @@ struct InvSqrtDimKernel {
 
 // outer -------------------------------------------------------------------------------------
 
+// Two vectors of one float dtype, of any lengths.
 Result<Types> infer_outer(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -197,6 +215,7 @@ Result<Types> infer_outer(const InferContext& context) {
   return Types{{a.dtype, {a.dims[0], b.dims[0]}}};
 }
 
+// Every product of an element of a with one of b, row by row.
 struct OuterKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -209,6 +228,7 @@ struct OuterKernel {
   }
 };
 
+// Operations of two tensors. Order of registration does not matter; aliases copy the definition.
 void register_binary(OpRegistry& registry) {
   OpDef add = binary_op("math.add",
                         "x + y for equal shapes, or y a vector for the last axis of x. Integers "
@@ -278,6 +298,7 @@ void register_binary(OpRegistry& registry) {
                 .reference = float_kernel<OuterKernel>});
 }
 
+// Operations of one tensor.
 void register_unary(OpRegistry& registry) {
   registry.add(unary_op("elementwise.abs", "|x|; the lowest integer wraps to itself.", Abs{}));
   registry.add(unary_op("elementwise.neg", "-x; integers wrap.", Neg{}));

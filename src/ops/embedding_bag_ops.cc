@@ -14,6 +14,7 @@ namespace {
 
 using namespace type_rules;
 
+// The first two ports are lists of integers, the weight is a table of any dtype that widens.
 Result<std::vector<TensorType>> infer_bag(const InferContext& context) {
   const TensorType& weight = *context.inputs[2];
   for (const size_t port : {size_t{0}, size_t{1}}) {
@@ -30,9 +31,11 @@ Result<std::vector<TensorType>> infer_bag(const InferContext& context) {
   return std::vector<TensorType>{{dtype, {context.inputs[1]->dims[0], weight.dims[1]}}};
 }
 
+// One row of the table in the type of the sum: f64 tables as they are ...
 void load_weight_row(const TensorView& weight, int64_t id, std::vector<double>& row) {
   load_row(weight, id * weight.shape[1], weight.shape[1], row.data());
 }
+// ... and all others dequantised to f32, whole blocks at a time.
 void load_weight_row(const TensorView& weight, int64_t id, std::vector<float>& row) {
   const DTypeInfo& info = dtype_info(weight.dtype);
   const int64_t row_bytes = weight.shape[1] / info.block_size * info.block_bytes;
@@ -51,6 +54,8 @@ Result<void> check_offsets(const std::vector<int64_t>& offsets, int64_t num_ids)
   return {};
 }
 
+// Sums from +0 in the order of the ids: each element's sum is a plain chain of additions, the
+// same for every backend.
 template <class T>
 Result<void> sum_bags(const KernelContext& context) {
   const TensorView& weight = context.inputs[2];
@@ -75,6 +80,7 @@ Result<void> sum_bags(const KernelContext& context) {
   return {};
 }
 
+// f64 tables are summed in f64, all others in f32.
 Result<void> run_bag(const KernelContext& context) {
   return with_compute_type(context.outputs[0].dtype,
                            [&]<class T>(T) { return sum_bags<T>(context); });

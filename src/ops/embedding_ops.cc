@@ -13,6 +13,7 @@ namespace {
 
 using namespace type_rules;
 
+// Ids of any shape and a table [V, D]; the embeddings have the ids' shape and one axis more.
 Result<std::vector<TensorType>> infer_token(const InferContext& context) {
   const TensorType& ids = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -33,11 +34,14 @@ Result<std::vector<TensorType>> infer_token(const InferContext& context) {
   return std::vector<TensorType>{std::move(embeds)};
 }
 
+// Ids may be i32 (as token ids are) or i64 (as ONNX and PyTorch write them).
 int64_t id_at(const TensorView& ids, int64_t position) {
   return ids.dtype == DType::kI64 ? ids.as<const int64_t>()[position]
                                   : int64_t{ids.as<const int32_t>()[position]};
 }
 
+// Copies or dequantises one row for each id. A bad id ends the run: reading past the table would
+// be a memory error, and clamping would hide a wrong tokenizer.
 Result<void> run_token(const KernelContext& context) {
   const TensorView& ids = context.inputs[0];
   const TensorView& weight = context.inputs[1];

@@ -49,15 +49,19 @@ struct Gathered {
   std::vector<std::byte> scale;
 };
 
+// Bytes of a row; the last extent is whole blocks.
 int64_t row_bytes(const TensorView& view) {
   return view.shape.last() * dtype_info(view.dtype).block_bytes;
 }
 
+// Appends one row's bytes.
 void append_row(const TensorView& view, int64_t row, std::vector<std::byte>& rows) {
   const int64_t size = row_bytes(view);
   rows.insert(rows.end(), view.data + row * size, view.data + (row + 1) * size);
 }
 
+// The rows of x, and of its scales, that chose this expert. A token's row repeats for each of
+// its choices where x has one row per token.
 Gathered gather(const KernelContext& context, int64_t expert) {
   const TensorView& x = context.inputs[0];
   const TensorView& experts = context.inputs[2];
@@ -84,6 +88,8 @@ TensorView slice_expert(const TensorView& view, int64_t expert) {
   return part;
 }
 
+// One expert: gathers its rows, multiplies them together as projection.linear would, and
+// scatters the results. An expert that nobody chose costs nothing.
 Result<void> run_expert(const KernelContext& context, int64_t expert) {
   Gathered rows = gather(context, expert);
   if (rows.slots.empty()) return {};
@@ -108,6 +114,7 @@ Result<void> run_expert(const KernelContext& context, int64_t expert) {
   return {};
 }
 
+// All choices are checked first, so that a bad one leaves no half-written result.
 Result<void> run_experts(const KernelContext& context) {
   const TensorView& experts = context.inputs[2];
   const int64_t num_experts = context.inputs[1].shape[0];
@@ -123,6 +130,7 @@ Result<void> run_experts(const KernelContext& context) {
   return {};
 }
 
+// Results [T, U, N] and one weight for each choice.
 Result<std::vector<TensorType>> infer_combine(const InferContext& context) {
   const TensorType& y = *context.inputs[0];
   const TensorType& weights = *context.inputs[1];
@@ -135,6 +143,7 @@ Result<std::vector<TensorType>> infer_combine(const InferContext& context) {
   return std::vector<TensorType>{{y.dtype, {y.dims[0], y.dims[2]}, y.layout}};
 }
 
+// The weighted sum from +0 in the order of the choices.
 template <class T>
 void combine(const KernelContext& context) {
   const Shape& shape = context.inputs[0].shape;
@@ -156,6 +165,7 @@ void combine(const KernelContext& context) {
   }
 }
 
+// The dtype decides what the sum computes in.
 Result<void> run_combine(const KernelContext& context) {
   with_compute_type(context.inputs[0].dtype, [&](auto type) { combine<decltype(type)>(context); });
   return {};

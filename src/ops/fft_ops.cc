@@ -13,6 +13,7 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
+// Laid out as the elements of complex tensors are.
 template <class T>
 struct Complex {
   T re = 0, im = 0;
@@ -81,6 +82,7 @@ void transform_directly(std::vector<Complex<T>>& x, const std::vector<Complex<T>
   x = std::move(y);
 }
 
+// Transforms one vector; only the inverse divides by n, as numpy.fft does.
 template <class T, bool is_inverse>
 void transform(const TensorView& source, const TensorView& target) {
   const int64_t n = source.shape[0];
@@ -98,6 +100,7 @@ void transform(const TensorView& source, const TensorView& target) {
   }
 }
 
+// Complex64 computes in f32, complex128 in f64.
 template <bool is_inverse>
 Result<void> run_fft(const KernelContext& context) {
   if (context.inputs[0].dtype == DType::kComplex64) {
@@ -108,6 +111,7 @@ Result<void> run_fft(const KernelContext& context) {
   return {};
 }
 
+// One vector of complex numbers.
 Result<Types> infer_fft(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(type_rules::expect_dtype("x", x, {DType::kComplex64, DType::kComplex128}));

@@ -10,10 +10,13 @@
 namespace quern {
 namespace {
 
+// The address of an element. Only for dtypes of one element a block: the bytes of a block format
+// are no multiple of an index.
 std::byte* element(const TensorView& view, int64_t index) {
   return view.data + index * dtype_info(view.dtype).block_bytes;
 }
 
+// Integers as quantising rounds them: ties to even, clamped to the range, NaN 0.
 template <class Int>
 void store_integers(const TensorView& view, std::span<const double> values) {
   std::ranges::transform(values, view.as<Int>(), [](double x) { return round_to_int<Int>(x); });
@@ -21,6 +24,8 @@ void store_integers(const TensorView& view, std::span<const double> values) {
 
 }  // namespace
 
+// Widens `n` elements from index `first` on. To double, everything but f64 goes through float,
+// which holds each of the narrow types exactly.
 template <class T>
 void load_row(const TensorView& view, int64_t first, int64_t n, T* out) {
   const std::byte* source = element(view, first);
@@ -35,6 +40,7 @@ void load_row(const TensorView& view, int64_t first, int64_t n, T* out) {
   }
 }
 
+// The whole tensor widened; an absent port gives no elements.
 template <class T>
 std::vector<T> load_all(const TensorView& view) {
   std::vector<T> values;
@@ -44,11 +50,13 @@ std::vector<T> load_all(const TensorView& view) {
   return values;
 }
 
+// Narrows `n` values into the view from index `first` on, rounding to nearest even.
 template <class T>
 void store_row(const TensorView& view, int64_t first, int64_t n, const T* values) {
   narrow_row(view.dtype, values, element(view, first), n);
 }
 
+// Doubles into a tensor of any plain dtype; each value rounds once.
 Result<void> store_numbers(const TensorView& view, std::span<const double> values) {
   if (is_float(view.dtype)) {
     store_row(view, 0, static_cast<int64_t>(values.size()), values.data());

@@ -40,6 +40,7 @@ struct RoundToEven {
   }
 };
 
+// strict_pow has C's special values; its result does not depend on the C library.
 struct Pow {
   template <class T>
   T operator()(T x, T y) const {

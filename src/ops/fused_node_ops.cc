@@ -34,12 +34,14 @@ struct Between {
   }
 };
 
+// The type of a tensor at hand, whose extents are all known.
 TensorType type_of(const TensorView& view) {
   TensorType type{view.dtype, {}};
   for (const int64_t extent : view.shape.dims()) type.dims.push_back(Dim::constant(extent));
   return type;
 }
 
+// The parsed attribute; the text is small, and parsing it is cheap next to a reference kernel.
 Result<FusedProgram> program_of(const Attributes& attributes) {
   auto program = parse_fused_program(attributes.text("program"), builtin_ops());
   if (program) return program;
@@ -62,6 +64,7 @@ std::vector<Item> program_inputs(std::vector<Item> products, std::span<const Ite
   return products;
 }
 
+// The type of the program's last result, given the products and the node's own operands.
 Result<Types> infer_program(const FusedProgram& program, std::vector<const TensorType*> products,
                             const InferContext& context, size_t first) {
   QUERN_ASSIGN_OR_RETURN(
@@ -70,6 +73,7 @@ Result<Types> infer_program(const FusedProgram& program, std::vector<const Tenso
   return Types{std::move(y)};
 }
 
+// Runs the program into the node's only output.
 Result<void> run_program(const KernelContext& context, std::vector<TensorView> products,
                          size_t first) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
@@ -77,17 +81,20 @@ Result<void> run_program(const KernelContext& context, std::vector<TensorView> p
                            context.outputs[0]);
 }
 
+// Every fused node carries its program as text, so that the text form of a graph shows it.
 AttributeDef program_attribute(std::string doc) {
   return text("program", kRequired, std::move(doc));
 }
 
 // fused.elementwise -------------------------------------------------------------------------
 
+// All inputs are operands of the program.
 Result<Types> infer_elementwise(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   return infer_program(program, {}, context, 0);
 }
 
+// The program on the node's inputs.
 Result<void> run_elementwise(const KernelContext& context) {
   return run_program(context, {}, 0);
 }
@@ -97,11 +104,13 @@ Result<void> run_elementwise(const KernelContext& context) {
 constexpr size_t kLinearOperands = 4;  // x, weight, bias, scale
 constexpr size_t kGatedOperands = 6;   // x, gate, up, gate_bias, up_bias, scale
 
+// The attributes of projection.linear; 0 takes the extents from the weight.
 Attributes linear_attributes(double weight_scale) {
   return {
       {"in_features", int64_t{0}}, {"out_features", int64_t{0}}, {"weight_scale", weight_scale}};
 }
 
+// The type of one projection.
 Result<TensorType> infer_product(std::vector<const TensorType*> ports, double weight_scale) {
   const Attributes attributes = linear_attributes(weight_scale);
   QUERN_ASSIGN_OR_RETURN(
@@ -109,6 +118,7 @@ Result<TensorType> infer_product(std::vector<const TensorType*> ports, double we
   return std::move(types.front());
 }
 
+// One projection into memory of its own.
 Result<Between> run_product(std::vector<TensorView> ports, double weight_scale) {
   std::vector<TensorType> types;
   for (const TensorView& view : ports) types.push_back(type_of(view));
@@ -131,6 +141,7 @@ std::vector<Item> pick(std::span<const Item> inputs, std::initializer_list<size_
   return picked;
 }
 
+// The product is x0 of the program.
 Result<Types> infer_fused_linear(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(
@@ -139,12 +150,15 @@ Result<Types> infer_fused_linear(const InferContext& context) {
   return infer_program(program, {&y}, context, kLinearOperands);
 }
 
+// Product, then program; the product is stored in its own type in between, as it would be
+// unfused.
 Result<void> run_fused_linear(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Between y, run_product(pick(context.inputs, {0, 1, 2, 3}),
                                                       context.attributes.number("weight_scale")));
   return run_program(context, {y.view}, kLinearOperands);
 }
 
+// The gate's product is x0, up's is x1.
 Result<Types> infer_gated_linear(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(
@@ -156,6 +170,7 @@ Result<Types> infer_gated_linear(const InferContext& context) {
   return infer_program(program, {&gate, &up}, context, kGatedOperands);
 }
 
+// Both products, then the program.
 Result<void> run_gated_linear(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(
       const Between gate,
@@ -176,12 +191,14 @@ Result<TensorType> infer_op(std::string_view id, std::vector<const TensorType*> 
   return std::move(types.front());
 }
 
+// Runs a registered kernel that has no attributes.
 Result<void> run_op(std::string_view id, std::vector<TensorView> inputs, const TensorView& output) {
   const Attributes none;
   return builtin_ops().find(id)->reference(
       {.inputs = inputs, .outputs = {&output, 1}, .attributes = none});
 }
 
+// The product is x0 of the program.
 Result<Types> infer_fused_matmul(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const TensorType c,
@@ -189,6 +206,7 @@ Result<Types> infer_fused_matmul(const InferContext& context) {
   return infer_program(program, {&c}, context, 2);
 }
 
+// The product into memory of its own.
 Result<Between> run_matmul(const TensorView& a, const TensorView& b) {
   const TensorType type{a.dtype, {Dim::constant(a.shape[0]), Dim::constant(b.shape[1])}};
   QUERN_ASSIGN_OR_RETURN(Between c, Between::make(type));
@@ -196,11 +214,13 @@ Result<Between> run_matmul(const TensorView& a, const TensorView& b) {
   return c;
 }
 
+// Product, then program.
 Result<void> run_fused_matmul(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Between c, run_matmul(context.inputs[0], context.inputs[1]));
   return run_program(context, {c.view}, 2);
 }
 
+// Scores, program, softmax, values: each part's rule in turn.
 Result<Types> infer_fused_attention(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const TensorType scores,
@@ -211,6 +231,7 @@ Result<Types> infer_fused_attention(const InferContext& context) {
   return Types{std::move(out)};
 }
 
+// The memory of the scores is used again for the shares, which have the same type.
 Result<void> run_fused_attention(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const Between scores, run_matmul(context.inputs[0], context.inputs[1]));
@@ -223,11 +244,13 @@ Result<void> run_fused_attention(const KernelContext& context) {
 
 // fused.quantize ----------------------------------------------------------------------------
 
+// What the quantisation kernels can compute row by row before they quantise.
 bool may_precede_quantize(const FusedInstruction& instruction) {
   const std::string& id = instruction.op->id;
   return instruction.op->is_elementwise || id == "math.rmsnorm" || id == "math.layernorm";
 }
 
+// The parsed program, which may hold norms besides elementwise operations.
 Result<FusedProgram> quantize_program_of(const Attributes& attributes) {
   QUERN_ASSIGN_OR_RETURN(FusedProgram program, program_of(attributes));
   for (const FusedInstruction& instruction : program.instructions) {
@@ -238,10 +261,12 @@ Result<FusedProgram> quantize_program_of(const Attributes& attributes) {
   return program;
 }
 
+// The attributes that the node hands on to quant.dynamic.
 Attributes dynamic_attributes(const Attributes& attributes) {
   return {{"block", attributes.integer("block")}, {"bits", attributes.integer("bits")}};
 }
 
+// The program's result must be what quant.dynamic takes.
 Result<Types> infer_fused_quantize(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, quantize_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const TensorType x, infer_fused_program(program, context.inputs));
@@ -251,6 +276,7 @@ Result<Types> infer_fused_quantize(const InferContext& context) {
   return op->infer({inputs, attributes, {}, op});
 }
 
+// Program, then quantisation, each as it stands.
 Result<void> run_fused_quantize(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
   std::vector<TensorType> types;
@@ -270,10 +296,12 @@ constexpr char kFusedEdges[] =
     "As its parts, one after another, each with its error and a rounding to its type; also where "
     "there are no elements.";
 
+// Tensors that the program reads besides the products; there may be none.
 PortDef operands_port() {
   return {.name = "operands", .is_optional = true, .is_variadic = true};
 }
 
+// Nodes with a matrix product in front.
 void register_products(OpRegistry& registry) {
   registry.add(
       {.id = "fused.linear",

@@ -18,10 +18,12 @@ using Types = std::vector<TensorType>;
 
 // Fused -------------------------------------------------------------------------------------
 
+// The attribute holds the last part of the operation's id.
 std::string activation_id(const Attributes& attributes) {
   return "activation." + attributes.text("activation");
 }
 
+// A matrix product and, where given, a bias for its columns.
 Result<Types> infer_fused(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -36,6 +38,7 @@ Result<Types> infer_fused(const InferContext& context) {
   return Types{{a.dtype, {a.dims[0], b.dims[1]}}};
 }
 
+// The nodes that the composition stands for; backends without a kernel of their own run these.
 Result<std::vector<ValueId>> expand_fused(GraphBuilder& builder, const Node& node) {
   ValueId y = builder.add("math.matmul", {node.inputs[0], node.inputs[1]});
   if (node.inputs.size() > 2) y = builder.add("math.add", {y, node.inputs[2]});
@@ -80,16 +83,19 @@ Result<Attributes> linear_attributes(const Attributes& attributes) {
                     {"weight_scale", attributes.number("weight_scale")}};
 }
 
+// The rule of projection.linear, with the widths of q, k and v added up.
 Result<Types> infer_fused_qkv(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(context.attributes));
   return infer_linear({context.inputs, attributes, context.states, context.op});
 }
 
+// One projection with the joined weight.
 Result<std::vector<ValueId>> expand_fused_qkv(GraphBuilder& builder, const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(node.attributes));
   return std::vector<ValueId>{builder.add("projection.linear", node.inputs, attributes)};
 }
 
+// The same kernel as projection.linear: the rows only have names.
 Result<void> run_fused_qkv(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(context.attributes));
   return run_linear(

@@ -18,11 +18,14 @@ namespace {
 
 using Kind = FusedOperand::Kind;
 
+// "x1" for an input, "v0" for a result, "_" for an absent port.
 std::string operand_text(const FusedOperand& operand) {
   if (operand.kind == Kind::kAbsent) return "_";
   return fmt::format("{}{}", operand.kind == Kind::kInput ? 'x' : 'v', operand.index);
 }
 
+// An instruction as the parser reads it; attributes at their defaults are left out, so that
+// equal programs have equal texts.
 std::string instruction_text(const FusedInstruction& instruction) {
   std::string text = instruction.op->id + "(";
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
@@ -56,6 +59,8 @@ Result<FusedOperand> parse_operand(TextCursor& cursor, size_t num_results) {
   return operand;
 }
 
+// One instruction: operation, operands, attributes. Only pure operations with one output can be
+// fused; the node around them has one output and no state.
 Result<FusedInstruction> parse_instruction(TextCursor& cursor, const OpRegistry& registry,
                                            size_t num_results) {
   FusedInstruction made;
@@ -110,12 +115,14 @@ Result<std::vector<TensorType>> infer_results(const FusedProgram& program,
   return results;
 }
 
+// A concrete shape as a type, for the rules.
 TensorType type_of(const TensorView& view) {
   TensorType type{view.dtype, {}};
   for (const int64_t extent : view.shape.dims()) type.dims.push_back(Dim::constant(extent));
   return type;
 }
 
+// Types of all results for given tensors: the kernel has no types at hand.
 Result<std::vector<TensorType>> infer_on_views(const FusedProgram& program,
                                                std::span<const TensorView> inputs) {
   std::vector<TensorType> types;
@@ -129,6 +136,7 @@ Result<std::vector<TensorType>> infer_on_views(const FusedProgram& program,
 
 }  // namespace
 
+// Instructions separated by "; ": the value of the node's attribute 'program'.
 std::string FusedProgram::to_string() const {
   std::string text;
   for (const FusedInstruction& instruction : instructions) {
@@ -137,11 +145,14 @@ std::string FusedProgram::to_string() const {
   return text;
 }
 
+// Whether a backend may run the program element by element.
 bool FusedProgram::is_elementwise() const {
   return std::ranges::all_of(instructions,
                              [](const FusedInstruction& i) { return i.op->is_elementwise; });
 }
 
+// Parses what to_string writes. Limits and operand order are checked here, types when a node
+// infers.
 Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry& registry) {
   FusedProgram program;
   TextCursor cursor(text, 1);
@@ -177,6 +188,7 @@ Result<void> check_all_read(const FusedProgram& program,
   return {};
 }
 
+// The type of the last result. An empty program passes its first tensor on.
 Result<TensorType> infer_fused_program(const FusedProgram& program,
                                        std::span<const TensorType* const> inputs) {
   if (program.instructions.empty()) {
@@ -188,6 +200,8 @@ Result<TensorType> infer_fused_program(const FusedProgram& program,
   return std::move(results.back());
 }
 
+// Runs instruction by instruction, each on whole tensors; backends that run element by element
+// must give the same bits. Intermediate results live until the end.
 Result<void> run_fused_program(const FusedProgram& program, std::span<const TensorView> inputs,
                                const TensorView& output) {
   if (program.instructions.empty()) {

@@ -10,6 +10,7 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
+// The last extent halves: a row of x is the gate, followed by the values that it gates ("up").
 Result<Types> infer_packed(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(type_rules::expect_float("x", y));
@@ -39,6 +40,7 @@ struct PackedKernel {
   }
 };
 
+// The operation on packed rows, as fused projections of gate and up write them.
 template <class Formula>
 OpDef packed_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id,
@@ -53,6 +55,7 @@ OpDef packed_op(const std::string& id, const std::string& formula, Formula, bool
           .reference = float_kernel<PackedKernel<Formula>>};
 }
 
+// The operation on two tensors of one type, as separate projections write them.
 template <class Formula>
 OpDef tensors_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id + "_tensors",

@@ -13,11 +13,13 @@
 namespace quern {
 namespace {
 
+// Inputs and weights have the type that their attribute declares; nothing is computed.
 Result<std::vector<TensorType>> infer_declared(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(TensorType type, parse_tensor_type(context.attributes.text("type")));
   return std::vector<TensorType>{std::move(type)};
 }
 
+// A constant's type must be static, and its list of values as long as the tensor.
 Result<std::vector<TensorType>> infer_constant(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType type, parse_tensor_type(context.attributes.text("type")));
   if (!type.is_static() || !can_widen(type.dtype)) {
@@ -34,15 +36,18 @@ Result<std::vector<TensorType>> infer_constant(const InferContext& context) {
   return std::vector<TensorType>{type};
 }
 
+// Writes the values; each rounds once from f64 to the dtype.
 Result<void> run_constant(const KernelContext& context) {
   const TensorView& c = context.outputs[0];
   return store_numbers(c, context.attributes.numbers("values"));
 }
 
+// A copy between devices changes no type.
 Result<std::vector<TensorType>> infer_copy(const InferContext& context) {
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
+// Copies the bytes; both tensors are dense, of any dtype.
 Result<void> run_copy(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(y.dtype, y.shape));

@@ -31,6 +31,7 @@ T excitation(const T* events, int64_t n, T beta, T time, bool has_padding) {
 
 // intensity ---------------------------------------------------------------------------------
 
+// Two published forms: at the events of K processes, or at the query times of one process.
 Result<Types> infer_intensity(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType query, float_port(context, 0, 1));
@@ -46,6 +47,7 @@ Result<Types> infer_intensity(const InferContext& context) {
   return Types{times};
 }
 
+// mu + alpha * excitation at each time.
 struct IntensityKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -75,11 +77,14 @@ struct IntensityKernel {
 
 // kernel_matrix -----------------------------------------------------------------------------
 
+// One row and one column for each event.
 Result<Types> infer_kernel_matrix(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType times, float_port(context, 0, 1));
   return Types{{times.dtype, {times.dims[0], times.dims[0]}}};
 }
 
+// The excitation of every pair of events. Zero where the events coincide: an event does not
+// excite itself.
 struct KernelMatrixKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -103,6 +108,7 @@ struct KernelMatrixKernel {
 
 // log_likelihood ----------------------------------------------------------------------------
 
+// The estimator takes intensities and their integral; the table takes the events themselves.
 Result<Types> infer_log_likelihood(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType first, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -113,6 +119,8 @@ Result<Types> infer_log_likelihood(const InferContext& context) {
   return Types{{first.dtype, {}}};
 }
 
+// Log likelihood of a point process: sum of log intensities minus the integral of the intensity
+// (Daley and Vere-Jones, proposition 7.2.III), which for exponential decays has a closed form.
 struct LogLikelihoodKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

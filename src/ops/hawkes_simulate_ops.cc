@@ -16,6 +16,7 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Rates of K processes; at most max_steps events of each, so that the result's shape is known.
 Result<Types> infer_simulate(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType mu, float_port(context, 0, 1));
   QUERN_TRY(expect_port(context, 1, mu));
@@ -31,10 +32,12 @@ Result<Types> infer_simulate(const InferContext& context) {
   return Types{{mu.dtype, {mu.dims[0], Dim::constant(max_steps)}}};
 }
 
+// The intensity is mu + alpha * sum over past events of exp(-beta * age).
 struct Process {
   double mu, alpha, beta;
 };
 
+// Parameters outside their domain would give an intensity that is not positive, or never end.
 Result<void> check_process(const Process& p, size_t k) {
   const bool is_finite = std::isfinite(p.mu) && std::isfinite(p.alpha) && std::isfinite(p.beta);
   if (is_finite && p.mu > 0 && p.alpha >= 0 && p.beta > 0) return {};
@@ -63,6 +66,8 @@ std::vector<double> simulate(const Process& process, double horizon, int64_t max
   return events;
 }
 
+// One row for each process. Each has 2^40 random words of its own, so that a process's events do
+// not depend on how many candidates the others needed.
 Result<void> run_simulate(const KernelContext& context) {
   const std::vector<double> mu = load_all<double>(context.inputs[0]),
                             alpha = load_all<double>(context.inputs[1]),

@@ -14,6 +14,7 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Weights [m, n], the activities before [n] and after [m]; the rule bcm needs its threshold [m].
 Result<Types> infer_hebbian(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType w, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 1, {w.dtype, {w.dims[1]}}));
@@ -37,6 +38,8 @@ struct Rule {
   }
 };
 
+// Updates every weight by the rule, then shortens the matrix to the greatest norm if it is
+// longer.
 struct HebbianKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// The elements as i64; every admitted type fits.
 template <class Int>
 std::vector<int64_t> widen(const TensorView& view) {
   const Int* values = view.as<const Int>();
@@ -14,6 +15,7 @@ std::vector<int64_t> widen(const TensorView& view) {
 
 }  // namespace
 
+// The integers of a port that holds indices, extents or offsets; none for an absent port.
 std::vector<int64_t> load_indices(const TensorView& view) {
   if (!view.is_present()) return {};
   switch (view.dtype) {

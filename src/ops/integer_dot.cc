@@ -10,12 +10,14 @@
 namespace quern {
 namespace {
 
+// The exact product of n bytes: |sum| <= 256 * 128 * 128, far from overflow.
 int32_t dot(const int8_t* a, const int8_t* b, int n) {
   int32_t sum = 0;
   for (int i = 0; i < n; ++i) sum += int32_t{a[i]} * int32_t{b[i]};
   return sum;
 }
 
+// The exact sum of n bytes.
 int32_t sum_of(const int8_t* a, int n) {
   int32_t sum = 0;
   for (int i = 0; i < n; ++i) sum += a[i];
@@ -50,18 +52,21 @@ struct Term {
     return static_cast<float>(sum);
   }
 
+  // f32(I): with 16-bit activations the two planes are multiplied apart and joined once in f32.
   // f32(I).
   float integer_product() const {
     if (x.hi.empty()) return product(x.lo);
     return 256.0f * product(x.hi) + product(x.lo);
   }
 
+  // The exact sum of the activations' integers in part of the term.
   int64_t activation_sum(int begin, int count) const {
     const int64_t low = sum_of(x.lo.data() + first + begin, count);
     if (x.hi.empty()) return low;
     return int64_t{256} * sum_of(x.hi.data() + first + begin, count) + low;
   }
 
+  // f32(m): the sub-blocks' minima times the sums of their activations.
   // f32(m), the sum of mins[j] * S_j.
   float minimum_product() const {
     int64_t sum = 0;
@@ -71,6 +76,8 @@ struct Term {
     return static_cast<float>(sum);
   }
 
+  // The term's contribution: scales times the integer product, corrected by the minimum of the
+  // kinds that have one (docs/numerics, quantised products).
   float value() const {
     const float d = x.d[static_cast<size_t>(first / format.activation_block)];
     const float main = (block.scale[offset / format.scale_group] * d) * integer_product();
@@ -87,6 +94,7 @@ struct Term {
 
 }  // namespace
 
+// Decodes `n` elements, whole blocks, into integers and scales.
 void DecodedRow::decode(const std::byte* row, int64_t n) {
   QUERN_DCHECK(n % format_->block_size == 0);
   blocks_.resize(static_cast<size_t>(n / format_->block_size));
@@ -96,6 +104,8 @@ void DecodedRow::decode(const std::byte* row, int64_t n) {
   }
 }
 
+// Splits the integers into bytes. With 8 bits they are bytes already; wider ones become a high
+// and a low plane that are multiplied separately.
 template <class Int>
 void ActivationRow::assign(std::span<const Int> q, int32_t limit, std::span<const float> scales) {
   const bool has_planes = limit != dynamic_limit(8);
@@ -111,6 +121,7 @@ template void ActivationRow::assign(std::span<const int8_t>, int32_t, std::span<
 template void ActivationRow::assign(std::span<const int16_t>, int32_t, std::span<const float>);
 template void ActivationRow::assign(std::span<const int32_t>, int32_t, std::span<const float>);
 
+// Sum of the terms in groups of kDotBlock elements, the order that all backends share.
 float integer_dot(const DecodedRow& weight, const ActivationRow& x) {
   const BlockFormat& format = weight.format();
   const int size = format.term_size();

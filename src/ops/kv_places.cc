@@ -5,6 +5,8 @@
 
 namespace quern {
 
+// Checks each token's place before anything is written, so that a bad token leaves the cache as
+// it was. The error names the token, its sequence and the room.
 Result<KvPlaces> find_kv_places(const KvState* kv, std::string_view state_name,
                                 const TensorView& positions, const TensorView& sequences) {
   if (kv == nullptr) {

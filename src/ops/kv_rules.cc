@@ -13,6 +13,7 @@ namespace {
 
 using namespace type_rules;
 
+// An integer attribute of a state's declaration that counts something.
 Result<int64_t> kv_extent(const StateDecl& state, std::string_view name) {
   const AttributeValue* value = state.attributes.find(name);
   const auto* extent = value == nullptr ? nullptr : std::get_if<int64_t>(value);
@@ -57,6 +58,7 @@ Result<void> check_store(const KernelContext& context, KvHeadCount relation, int
 
 }  // namespace
 
+// The declared state of the attribute 'state', with its extents, and a check of 'layer'.
 Result<KvDims> find_kv(const InferContext& context) {
   const std::string& name = context.attributes.text("state");
   const auto state = std::ranges::find(context.states, name, &StateDecl::name);
@@ -83,11 +85,13 @@ Result<KvDims> find_kv(const InferContext& context) {
   return dims;
 }
 
+// Rows [tokens, heads, width] in a dtype that caches can hold.
 Result<void> check_kv_rows(std::string_view port, const TensorType& type) {
   QUERN_TRY(expect_dtype(port, type, {DType::kF32, DType::kF16, DType::kBF16}));
   return expect_rank(port, type, 3);
 }
 
+// The ports 'positions' and 'sequences': one i32 for each token.
 Result<void> check_kv_places(const InferContext& context, size_t first, const Dim& tokens) {
   constexpr std::string_view kPorts[] = {"positions", "sequences"};
   for (size_t i = 0; i < 2; ++i) {
@@ -99,6 +103,8 @@ Result<void> check_kv_places(const InferContext& context, size_t first, const Di
   return {};
 }
 
+// The bound store and the places of the tokens, both checked, for a kernel of the attention
+// family.
 Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, KvHeadCount relation,
                             int64_t heads, int64_t key_dim, int64_t value_dim) {
   QUERN_TRY(check_store(context, relation, heads, key_dim, value_dim));

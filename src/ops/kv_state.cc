@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// Reached only by a mistake in the runtime: the graph's declaration decides which store is made.
 void KvState::write_unrotated(int64_t, int64_t, int64_t, int64_t, std::span<const float>) {
   QUERN_CHECK(false);
 }

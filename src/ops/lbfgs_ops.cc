@@ -39,6 +39,7 @@ Result<Types> infer_lbfgs(const InferContext& context) {
 template <class T>
 using Vector = std::vector<T>;
 
+// A blocked(256) sum of products.
 template <class T>
 T dot(const Vector<T>& a, const Vector<T>& b) {
   return blocked_sum<T>(static_cast<int64_t>(a.size()), [&](int64_t i) {
@@ -52,6 +53,7 @@ void add_scaled(Vector<T>& y, T alpha, const Vector<T>& x) {
   for (size_t i = 0; i < y.size(); ++i) y[i] = y[i] + alpha * x[i];
 }
 
+// a - b by element.
 template <class T>
 Vector<T> difference(const Vector<T>& a, const Vector<T>& b) {
   Vector<T> d(a.size());
@@ -76,6 +78,7 @@ struct History {
     }
   }
 
+  // Appends a pair and drops the oldest beyond `limit`.
   void push(Vector<T> new_s, Vector<T> new_y, size_t limit) {
     s.push_back(std::move(new_s));
     y.push_back(std::move(new_y));
@@ -84,6 +87,8 @@ struct History {
     y.erase(y.begin());
   }
 
+  // Two-loop recursion: Nocedal and Wright, Numerical Optimization, algorithm 7.4, with the
+  // initial scaling (7.20).
   // The inverse Hessian's approximation times g.
   Vector<T> apply(Vector<T> g) const {
     Vector<T> alpha(s.size());
@@ -103,6 +108,7 @@ struct History {
   }
 };
 
+// The rows in order; the rest of the view is zeros.
 template <class T>
 void store_history(const TensorView& view, const std::vector<Vector<T>>& rows) {
   Vector<T> all;
@@ -111,6 +117,8 @@ void store_history(const TensorView& view, const std::vector<Vector<T>>& rows) {
   store_row(view, 0, view.shape.num_elements(), all.data());
 }
 
+// One step. Pairs without positive curvature are skipped, which keeps the approximation positive
+// definite. The state that comes out is what the next call takes in.
 struct LbfgsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

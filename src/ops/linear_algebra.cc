@@ -10,6 +10,7 @@
 
 namespace quern {
 
+// A tensor of rank 1 becomes one column.
 Matrix load_matrix(const TensorView& view) {
   const int64_t rows = view.shape[0];
   Matrix matrix(rows, view.shape.rank() == 1 ? 1 : view.shape[1]);
@@ -17,6 +18,8 @@ Matrix load_matrix(const TensorView& view) {
   return matrix;
 }
 
+// The lower factor of a symmetric positive definite matrix (Golub and Van Loan, algorithm 4.2.1,
+// row by row). Returns -1, or the first column whose pivot is not above 0.
 int64_t cholesky(const Matrix& a, Matrix& l) {
   const int64_t n = a.rows;
   l = Matrix(n, n);
@@ -36,6 +39,7 @@ int64_t cholesky(const Matrix& a, Matrix& l) {
   return -1;
 }
 
+// Solves L L^T x = b by forward, then backward substitution.
 std::vector<double> solve_cholesky(const Matrix& l, std::vector<double> b) {
   const int64_t n = l.rows;
   double* x = b.data();
@@ -62,6 +66,8 @@ bool is_nearly_singular(const Matrix& normal, const Matrix& factor) {
 
 }  // namespace
 
+// Coefficients of the linear regression by normal equations with a ridge on the diagonal. NaN
+// for all where the design does not determine them: callers test that, nothing crashes.
 std::vector<double> least_squares(const Matrix& design, const std::vector<double>& y,
                                   double ridge) {
   const int64_t n = design.cols;
@@ -82,6 +88,7 @@ std::vector<double> least_squares(const Matrix& design, const std::vector<double
   return solve_cholesky(factor, std::move(right));
 }
 
+// The parts side by side after a column of ones.
 Matrix design_with_intercept(int64_t samples, const std::vector<const Matrix*>& parts) {
   int64_t columns = 1;
   for (const Matrix* part : parts) columns += part->cols;
@@ -96,6 +103,7 @@ Matrix design_with_intercept(int64_t samples, const std::vector<const Matrix*>& 
   return design;
 }
 
+// The fitted value of each sample.
 std::vector<double> predict(const Matrix& design, const std::vector<double>& coefficients) {
   std::vector<double> fitted;
   for (int64_t s = 0; s < design.rows; ++s) {

@@ -22,10 +22,13 @@ using namespace type_rules;
 // Weight rows that are decoded and multiplied together.
 constexpr int kRowsAtOnce = 16;
 
+// Integers that quant.dynamic made; every other x is a float.
 bool is_quantized_activation(const TensorType& x) {
   return x.dtype == DType::kI8 || x.dtype == DType::kI16;
 }
 
+// The weight [N, K] must fit x and the attributes; rows of a block format are whole blocks,
+// since no block may reach into the next row.
 Result<void> check_weight(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -65,6 +68,8 @@ Result<void> check_scale(const TensorType& x, const TensorType& weight, const Te
                        scale->to_string(), format->activation_block, wanted.to_string());
 }
 
+// Float activations take weights of any format that widens to their compute type. Block formats
+// decode to f32, which would waste an f64 activation without notice.
 Result<void> check_float_activation(const TensorType& x, const TensorType& weight,
                                     const TensorType* scale) {
   QUERN_TRY(expect_float("x", x));
@@ -79,6 +84,8 @@ Result<void> check_float_activation(const TensorType& x, const TensorType& weigh
   return expect_no_wider("weight", &weight, x);
 }
 
+// Results are f32, whatever narrow float x has: the sum is one, and rounding it is the next
+// operation's decision.
 Result<std::vector<TensorType>> infer_projection(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -115,11 +122,14 @@ struct Projection {
         weight_scale(context.attributes.number("weight_scale")),
         y(context.outputs[0].as<T>()) {}
 
+  // The first byte of row j; k is a whole number of blocks.
   const std::byte* weight_row(int64_t j) const {
     const DTypeInfo& info = dtype_info(weight.dtype);
     return weight.data + j * (k / info.block_size) * info.block_bytes;
   }
 
+  // Writes one element: the steps in the order that docs/numerics fixes, each left out when it
+  // would change nothing.
   void finish(int64_t row, int64_t j, T product) const {
     if (weight_scale != 1.0) product = product * static_cast<T>(weight_scale);
     if (!bias.empty()) product = product + bias[static_cast<size_t>(j)];
@@ -147,6 +157,8 @@ void load_weight_tile(const Projection<T>& p, int64_t j, int64_t count, std::vec
   }
 }
 
+// Decodes kRowsAtOnce rows of the weight, then multiplies every row of x with them, so that each
+// weight row is decoded once per call.
 template <class T>
 void linear_floats(const KernelContext& context) {
   const Projection<T> p(context);
@@ -164,6 +176,7 @@ void linear_floats(const KernelContext& context) {
   }
 }
 
+// Every row of x as byte planes with its scales.
 template <class Int>
 std::vector<ActivationRow> split_rows(const TensorView& x, const TensorView& scale) {
   const auto k = static_cast<size_t>(x.shape.last());
@@ -177,6 +190,8 @@ std::vector<ActivationRow> split_rows(const TensorView& x, const TensorView& sca
   return rows;
 }
 
+// Exact integer products of blocks, folded in f32. A weight row is decoded once and used for all
+// rows of x.
 void linear_integers(const KernelContext& context) {
   const Projection<float> p(context);
   const TensorView& x = context.inputs[0];
@@ -194,10 +209,13 @@ void linear_integers(const KernelContext& context) {
 
 }  // namespace
 
+// Shared with the operations that project in pieces: experts.linear, fused queries, keys and
+// values.
 Result<std::vector<TensorType>> infer_linear(const InferContext& context) {
   return infer_projection(context);
 }
 
+// The dtype of x decides between integer and float products.
 Result<void> run_linear(const KernelContext& context) {
   const DType dtype = context.inputs[0].dtype;
   if (!is_float(dtype)) {

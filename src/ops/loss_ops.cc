@@ -12,11 +12,13 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Two tensors of one float type give a scalar of their dtype.
 Result<Types> infer_loss(const InferContext& context) {
   QUERN_TRY(infer_same_floats(context));
   return Types{{context.inputs[0]->dtype, {}}};
 }
 
+// As the other losses; a delta of 0 or NaN would make the loss constant.
 Result<Types> infer_huber(const InferContext& context) {
   const double delta = context.attributes.number("delta");
   if (delta > 0) return infer_loss(context);
@@ -25,18 +27,21 @@ Result<Types> infer_huber(const InferContext& context) {
 
 // Terms of one element --------------------------------------------------------------------------
 
+// (pred - target)^2.
 struct SquaredError {
   template <class T>
   T operator()(T pred, T target) const {
     return simd::squared_error(pred, target);
   }
 };
+// |pred - target|.
 struct AbsoluteError {
   template <class T>
   T operator()(T pred, T target) const {
     return simd::absolute_error(pred, target);
   }
 };
+// Quadratic up to delta, linear beyond (Huber 1964).
 struct Huber {
   double delta;
   explicit Huber(const Attributes& attributes) : delta(attributes.number("delta")) {}
@@ -45,12 +50,15 @@ struct Huber {
     return simd::huber_term(pred, target, static_cast<T>(delta), static_cast<T>(delta / 2));
   }
 };
+// Cross entropy of a probability against a target in [0, 1]; clamped, so that 0 and 1 stay
+// finite.
 struct BinaryCrossEntropy {
   template <class T>
   T operator()(T pred, T target) const {
     return simd::binary_cross_entropy_term(pred, target);
   }
 };
+// t log(t / p) with floors under both, so that 0 log 0 is 0.
 struct KlDivergence {
   template <class T>
   T operator()(T target, T pred) const {
@@ -58,6 +66,7 @@ struct KlDivergence {
   }
 };
 
+// The mean of a term over all elements: a lanes(32) sum divided by the count.
 template <class Term>
 struct LossKernel {
   template <class T>
@@ -70,6 +79,7 @@ struct LossKernel {
   }
 };
 
+// The derivative of the mean squared error: 2 (pred - target) / n, the factor rounded once.
 struct MseGradKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -81,6 +91,7 @@ struct MseGradKernel {
   }
 };
 
+// The definition that losses of predictions share; losses with attributes bring their own rule.
 OpDef loss_op(std::string id, std::string doc, OpDef::Kernel kernel,
               std::vector<AttributeDef> attributes = {}, OpDef::Infer infer = infer_loss) {
   return {.id = std::move(id),

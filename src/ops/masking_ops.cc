@@ -18,6 +18,7 @@ using Types = std::vector<TensorType>;
 
 // apply -------------------------------------------------------------------------------------
 
+// The mask repeats over the leading axes, so its extents are the last ones of the logits.
 Result<Types> infer_apply(const InferContext& context) {
   const TensorType& logits = *context.inputs[0];
   const TensorType& mask = *context.inputs[1];
@@ -31,6 +32,7 @@ Result<Types> infer_apply(const InferContext& context) {
       mask.to_string(), logits.to_string());
 }
 
+// Adds the mask; -infinity hides a score without a branch.
 struct ApplyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -45,6 +47,8 @@ struct ApplyKernel {
 
 // causal ------------------------------------------------------------------------------------
 
+// The extents come from the attribute, since a value of 'seq' is unknown before the run.
+// Shape::make refuses negative lengths and too many elements.
 Result<Types> infer_causal(const InferContext& context) {
   const int64_t seq_len = context.attributes.integer("seq_len");
   const auto dtype = find_dtype(context.attributes.text("dtype"));
@@ -61,6 +65,7 @@ Result<Types> infer_causal(const InferContext& context) {
   return Types{{*dtype, {Dim::constant(seq_len), Dim::constant(seq_len)}}};
 }
 
+// 0 on and below the diagonal, -infinity above it.
 struct CausalKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -79,6 +84,7 @@ struct CausalKernel {
   }
 };
 
+// No input has the dtype of the mask, so the output decides the type computed in.
 Result<void> run_causal(const KernelContext& context) {
   return with_compute_type(context.outputs[0].dtype,
                            [&]<class T>(T) { return CausalKernel::run<T>(context); });
@@ -86,6 +92,7 @@ Result<void> run_causal(const KernelContext& context) {
 
 // alibi -------------------------------------------------------------------------------------
 
+// Scores [B, H, queries, keys] with the number of heads that the attribute says.
 Result<Types> infer_alibi(const InferContext& context) {
   const TensorType& scores = *context.inputs[0];
   const int64_t num_heads = context.attributes.integer("num_heads");
@@ -95,6 +102,8 @@ Result<Types> infer_alibi(const InferContext& context) {
   return Types{scores};
 }
 
+// Adds a penalty that grows with the distance (Press, Smith and Lewis 2022, arXiv 2108.12409);
+// each head has its own slope.
 struct AlibiKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -112,6 +121,7 @@ struct AlibiKernel {
     return {};
   }
 
+  // The geometric sequence of the paper for any number of heads: 2^(-8 (h + 1) / H).
   static double alibi_slope(int64_t head, int64_t num_heads) {
     return strict_exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(num_heads));
   }

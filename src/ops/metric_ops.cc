@@ -39,6 +39,7 @@ Result<Types> infer_rows(const InferContext& context) {
   return metric_types<2>(context);
 }
 
+// Two tensors of one float type, scores and targets alike.
 Result<Types> infer_f1(const InferContext& context) {
   QUERN_TRY(expect_float("predicted", *context.inputs[0]));
   QUERN_TRY(expect_same_type(context, 1, *context.inputs[0], "predicted"));
@@ -52,11 +53,13 @@ std::vector<double> load_counts(const KernelContext& context) {
   return counts;
 }
 
+// Writes the metric and the counts that the next call starts from.
 void store_metric(const KernelContext& context, double value, const std::vector<double>& counts) {
   context.outputs[0].as<double>()[0] = value;
   std::ranges::copy(counts, context.outputs[1].as<double>());
 }
 
+// The argmax of each row against its class id, with the tie rule of select.argmax.
 struct AccuracyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -78,6 +81,8 @@ struct AccuracyKernel {
   }
 };
 
+// exp of the mean negative log probability of the targets. All ids are checked before anything
+// is counted.
 struct PerplexityKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -101,6 +106,7 @@ struct PerplexityKernel {
   }
 };
 
+// The harmonic mean of precision and recall; both thresholds are 0.5.
 struct F1Kernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

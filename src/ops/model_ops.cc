@@ -11,6 +11,7 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Source and result have one float type; in the mode read_write the injection must be given.
 Result<Types> infer_graft(const InferContext& context) {
   const TensorType& source = *context.inputs[2];
   QUERN_TRY(type_rules::expect_float("source", source));
@@ -22,6 +23,7 @@ Result<Types> infer_graft(const InferContext& context) {
   return Types{source};
 }
 
+// Reads the source, and adds the injection where the mode says so.
 struct GraftKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -35,16 +37,20 @@ struct GraftKernel {
   }
 };
 
+// The kernel in the type that the dtype computes in.
 Result<void> run_graft(const KernelContext& context) {
   return with_compute_type(context.outputs[0].dtype,
                            [&]<class T>(T) { return GraftKernel::run<T>(context); });
 }
 
+// Freezing changes no value; packed dtypes have no bytes of their own and are refused.
 Result<Types> infer_freeze(const InferContext& context) {
   QUERN_TRY(type_rules::expect_whole_elements("trigger", *context.inputs[0]));
   return Types{*context.inputs[0]};
 }
 
+// The trigger passes through; which parameters are frozen is for the training code to read from
+// the attributes.
 Result<void> run_freeze(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const int64_t size_bytes = x.shape.num_elements() * dtype_info(x.dtype).block_bytes;

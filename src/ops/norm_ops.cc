@@ -21,6 +21,7 @@ struct Affine {
   std::vector<T> weight;
   std::vector<T> bias;
 
+  // x * weight + bias, two roundings, for the element or channel i.
   T apply(T x, int64_t i) const {
     const auto k = static_cast<size_t>(i);
     if (!weight.empty()) x = x * weight[k];
@@ -28,12 +29,15 @@ struct Affine {
   }
 };
 
+// What a normalised row needs to know of itself.
 template <class T>
 struct Moments {
   T mean;
   T inv;  // 1 / sqrt(variance + eps)
 };
 
+// Two passes: the variance from the differences to the mean, never from E[x^2] - mean^2, which
+// cancels.
 template <class T>
 Moments<T> moments_of(const T* x, int64_t n, T eps) {
   const T mean = lanes_mean<T>(n, [&](int64_t i) { return x[i]; });
@@ -70,6 +74,7 @@ struct NormRows {
   int64_t channel_size;
 };
 
+// Normalises every row by its own moments; `rows` says what a row and a channel is.
 template <class T>
 void moment_norm(const TensorView& x, const TensorView& y, const NormRows& rows,
                  const Affine<T>& affine, T eps) {
@@ -86,6 +91,7 @@ void moment_norm(const TensorView& x, const TensorView& y, const NormRows& rows,
   }
 }
 
+// The vectors have the extent of the last axis and are no wider than x.
 Result<std::vector<TensorType>> infer_last_axis_norm(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_float("x", x));
@@ -98,6 +104,7 @@ Result<std::vector<TensorType>> infer_last_axis_norm(const InferContext& context
   return std::vector<TensorType>{x};
 }
 
+// Root mean square norm (Zhang and Sennrich 2019, arXiv 1910.07467); no mean is subtracted.
 Result<void> run_rmsnorm(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   return with_compute_type(x.dtype, [&]<class T>(T) -> Result<void> {
@@ -107,11 +114,13 @@ Result<void> run_rmsnorm(const KernelContext& context) {
   });
 }
 
+// Weight and bias from two neighbouring ports; an absent one is empty.
 template <class T>
 Affine<T> load_affine(const KernelContext& context, size_t first_port) {
   return {load_all<T>(context.inputs[first_port]), load_all<T>(context.inputs[first_port + 1])};
 }
 
+// The norms with mean and variance in the type that x computes in.
 Result<void> run_moment_norm(const KernelContext& context, const NormRows& rows) {
   const TensorView& x = context.inputs[0];
   return with_compute_type(x.dtype, [&]<class T>(T) -> Result<void> {
@@ -121,6 +130,7 @@ Result<void> run_moment_norm(const KernelContext& context, const NormRows& rows)
   });
 }
 
+// Layer norm (Ba, Kiros and Hinton 2016, arXiv 1607.06450): each row its own channel set.
 Result<void> run_layernorm(const KernelContext& context) {
   const Shape& shape = context.inputs[0].shape;
   const int64_t n = shape.last();
@@ -142,6 +152,7 @@ Result<void> check_channels(const InferContext& context,
   return {};
 }
 
+// The groups must divide the channels, which are known for that.
 Result<std::vector<TensorType>> infer_groupnorm(const InferContext& context) {
   QUERN_TRY(check_channels(context, {"weight", "bias"}));
   const TensorType& x = *context.inputs[0];
@@ -161,6 +172,8 @@ int64_t channel_size(const Shape& shape) {
   return size;
 }
 
+// Group norm (Wu and He 2018, arXiv 1803.08494) as rows: a group's channels lie together in
+// memory.
 Result<void> run_groupnorm_of(const KernelContext& context, int64_t groups) {
   const Shape& shape = context.inputs[0].shape;
   const int64_t size = channel_size(shape);
@@ -168,24 +181,29 @@ Result<void> run_groupnorm_of(const KernelContext& context, int64_t groups) {
   return run_moment_norm(context, {shape[0] * groups, shape[1] / groups * size, shape[1], size});
 }
 
+// The attribute says how many groups.
 Result<void> run_groupnorm(const KernelContext& context) {
   return run_groupnorm_of(context, context.attributes.integer("groups"));
 }
 
+// As many groups as channels, so nothing needs dividing.
 Result<std::vector<TensorType>> infer_instance_norm(const InferContext& context) {
   QUERN_TRY(check_channels(context, {"weight", "bias"}));
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
+// Instance norm (Ulyanov et al. 2016, arXiv 1607.08022): one channel in each group.
 Result<void> run_instance_norm(const KernelContext& context) {
   return run_groupnorm_of(context, context.inputs[0].shape[1]);
 }
 
+// Statistics of each channel come as inputs; training computes them elsewhere.
 Result<std::vector<TensorType>> infer_batch_norm(const InferContext& context) {
   QUERN_TRY(check_channels(context, {"mean", "var", "weight", "bias"}));
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
+// Normalises by the stored statistics, one channel of one sample at a time.
 template <class T>
 void batch_norm(const KernelContext& context, T eps) {
   const TensorView& x = context.inputs[0];
@@ -204,6 +222,7 @@ void batch_norm(const KernelContext& context, T eps) {
   }
 }
 
+// Narrow floats compute in f32.
 Result<void> run_batch_norm(const KernelContext& context) {
   return with_compute_type(context.inputs[0].dtype, [&]<class T>(T) -> Result<void> {
     batch_norm(context, static_cast<T>(context.attributes.number("eps")));

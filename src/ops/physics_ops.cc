@@ -12,24 +12,28 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// A spacing that is 0, negative or not finite makes no grid.
 Result<void> check_spacing(const Attributes& attributes) {
   const double dx = attributes.number("dx");
   if (dx > 0 && !std::isinf(dx)) return {};
   return fail::invalid("Attribute 'dx' is {}; it must be above 0 and finite.", dx);
 }
 
+// A vector of floats and a valid spacing.
 Result<Types> infer_line(const InferContext& context) {
   QUERN_TRY(check_spacing(context.attributes));
   QUERN_TRY(type_rules::expect_rank(type_rules::port_name(context, 0), *context.inputs[0], 1));
   return infer_same_floats(context);
 }
 
+// As a line, with a mass to divide by.
 Result<Types> infer_bohmian(const InferContext& context) {
   const double mass = context.attributes.number("mass");
   if (mass > 0 && !std::isinf(mass)) return infer_line(context);
   return fail::invalid("Attribute 'mass' is {}; it must be above 0 and finite.", mass);
 }
 
+// Grids of one to three axes.
 Result<Types> infer_grid(const InferContext& context) {
   QUERN_TRY(check_spacing(context.attributes));
   const TensorType& u = *context.inputs[0];
@@ -37,6 +41,7 @@ Result<Types> infer_grid(const InferContext& context) {
   return fail::invalid("Port 'u' has type {}; it needs rank 1 to 3.", u.to_string());
 }
 
+// A constant of the formula in the type computed in.
 template <class T>
 T rounded(double value) {
   return static_cast<T>(value);
@@ -48,6 +53,7 @@ T central(F&& f, int64_t before, int64_t after, double dx) {
   return (f(after) - f(before)) / rounded<T>(2 * dx);
 }
 
+// Central differences on a ring.
 struct PeriodicGradientKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -64,6 +70,7 @@ struct PeriodicGradientKernel {
 
 // Stencils of one axis: the weighted sum of neighbours, u(k) being k steps away ------------------
 
+// The three-point second difference; error of order dx^2.
 struct SecondOrder {
   static double divisor(double dx) { return dx * dx; }
   template <class T, class F>
@@ -71,6 +78,7 @@ struct SecondOrder {
     return (u(-1) - T(2) * u(0)) + u(1);
   }
 };
+// The five-point second difference; error of order dx^4.
 struct FourthOrder {
   static double divisor(double dx) { return 12 * dx * dx; }
   template <class T, class F>
@@ -108,6 +116,8 @@ struct LaplacianKernel {
 
 // Fields on a line whose ends are 0 ---------------------------------------------------------------
 
+// Evaluates a field at interior points and leaves 0 at both ends, where a central difference
+// would need points outside.
 template <class Field>
 struct InteriorKernel {
   template <class T>
@@ -124,6 +134,7 @@ struct InteriorKernel {
   }
 };
 
+// -1/2 laplacian(sqrt(rho)) / sqrt(rho) in units of hbar = m = 1 (Bohm 1952).
 struct QuantumPotential {
   double dx;
   explicit QuantumPotential(const Attributes& a) : dx(a.number("dx")) {}
@@ -135,6 +146,7 @@ struct QuantumPotential {
   }
 };
 
+// The gradient of the phase over the mass.
 struct BohmianVelocity {
   double dx, mass;
   explicit BohmianVelocity(const Attributes& a) : dx(a.number("dx")), mass(a.number("mass")) {}
@@ -144,6 +156,7 @@ struct BohmianVelocity {
   }
 };
 
+// The divergence of the probability current rho v.
 struct MadelungContinuity {
   double dx;
   explicit MadelungContinuity(const Attributes& a) : dx(a.number("dx")) {}
@@ -153,6 +166,7 @@ struct MadelungContinuity {
   }
 };
 
+// The parts of a definition that all fields share; every one has a spacing.
 OpDef field_op(std::string id, std::string doc, std::vector<PortDef> inputs, OpDef::Infer infer,
                OpDef::Kernel kernel, std::vector<AttributeDef> more = {}) {
   more.insert(more.begin(), number("dx", 1.0, "Spacing of the grid, above 0."));

@@ -19,6 +19,8 @@ struct Taps {
   int64_t first, end, step;
 };
 
+// The taps of a window that lie in the input. A window that starts in the padding begins at its
+// first tap inside, which dilation may put past index 0.
 Taps taps_of(const Window& window, int64_t output, int64_t extent) {
   int64_t first = window.input_of(output, 0);
   if (first < 0) first += (-first + window.dilation - 1) / window.dilation * window.dilation;
@@ -33,6 +35,7 @@ Taps adaptive_taps(int64_t output, int64_t extent, int64_t outputs) {
 
 // Folds over the elements of a window, row by row ----------------------------------------------
 
+// The largest element; NaN spreads, +0 is above -0.
 struct MaxFold {
   template <class T>
   static T run(const T* plane, int64_t width, const Taps& rows, const Taps& columns) {
@@ -49,6 +52,7 @@ struct MaxFold {
   }
 };
 
+// The mean of the taps inside the input ("count_include_pad = False" in PyTorch).
 struct MeanFold {
   template <class T>
   static T run(const T* plane, int64_t width, const Taps& rows, const Taps& columns) {
@@ -78,6 +82,7 @@ void pool(const KernelContext& context, TapsOf&& taps) {
   }
 }
 
+// Windows of fixed size at fixed steps.
 template <class Fold>
 struct PoolKernel {
   template <class T>
@@ -91,6 +96,7 @@ struct PoolKernel {
   }
 };
 
+// Windows that divide the input evenly into the outputs.
 template <class Fold>
 struct AdaptivePoolKernel {
   template <class T>
@@ -106,12 +112,15 @@ struct AdaptivePoolKernel {
 
 // Type rules --------------------------------------------------------------------------------
 
+// Rank 4, floats, and constant spatial extents.
 Result<Extent3> check_image(const TensorType& x) {
   QUERN_TRY(type_rules::expect_float("x", x));
   QUERN_TRY(type_rules::expect_rank("x", x, 4));
   return spatial_extents("x", x);
 }
 
+// The formula of PyTorch's MaxPool2d. More padding than half the kernel could leave a window
+// without any element, so it is refused.
 Result<Types> infer_pool(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const Extent3 extents, check_image(y));
@@ -132,6 +141,7 @@ Result<Types> infer_pool(const InferContext& context) {
   return Types{y};
 }
 
+// The attributes give the spatial extents of the output.
 Result<Types> infer_adaptive_pool(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const Extent3 extents, check_image(y));
@@ -146,6 +156,7 @@ Result<Types> infer_adaptive_pool(const InferContext& context) {
   return Types{y};
 }
 
+// The parts of a definition that the four operations share.
 OpDef pool_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::Kernel kernel,
               std::vector<AttributeDef> attributes) {
   return {.id = std::move(id),

@@ -25,6 +25,7 @@ Result<std::vector<TensorType>> infer_count(const InferContext& context) {
   return std::vector<TensorType>{counts};
 }
 
+// Counts bit by bit; the counts add to those given and wrap modulo 2^64.
 template <class Word>
 Result<void> run_count(const KernelContext& context) {
   constexpr int kNumBits = 8 * sizeof(Word);
@@ -37,6 +38,7 @@ Result<void> run_count(const KernelContext& context) {
   return {};
 }
 
+// The operation for one width of words.
 template <DType dtype, class Word>
 OpDef count_op(std::string id) {
   return {.id = std::move(id),

@@ -14,12 +14,14 @@ using Types = std::vector<TensorType>;
 
 // prediction --------------------------------------------------------------------------------
 
+// The representation is as long as the weights have columns.
 Result<Types> infer_prediction(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType weights, float_port(context, 1, 2));
   QUERN_TRY(expect_port(context, 0, {weights.dtype, {weights.dims[1]}}));
   return Types{{weights.dtype, {weights.dims[0]}}};
 }
 
+// Weights times representation, each sum blocked(256).
 struct PredictionKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -35,6 +37,7 @@ struct PredictionKernel {
 
 // prediction_error --------------------------------------------------------------------------
 
+// The error between levels, weighted by its precision where the estimator has one.
 struct PredictionErrorKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -51,6 +54,7 @@ struct PredictionErrorKernel {
 
 // updates -----------------------------------------------------------------------------------
 
+// The representation, the error below it and, optionally, its own error from above.
 Result<Types> infer_update_representation(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType w, float_port(context, 2, 2));
   const TensorType rep{w.dtype, {w.dims[1]}};
@@ -60,6 +64,7 @@ Result<Types> infer_update_representation(const InferContext& context) {
   return Types{rep};
 }
 
+// A step of gradient descent on the squared errors (Rao and Ballard 1999).
 struct UpdateRepresentationKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -77,6 +82,7 @@ struct UpdateRepresentationKernel {
   }
 };
 
+// The weights, the representation that they read and the error that they made.
 Result<Types> infer_update_weights(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType w, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 1, {w.dtype, {w.dims[1]}}));
@@ -84,6 +90,7 @@ Result<Types> infer_update_weights(const InferContext& context) {
   return Types{w};
 }
 
+// A Hebbian step: each weight changes by its error times its input.
 struct UpdateWeightsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

@@ -13,6 +13,8 @@ namespace {
 // Below this the reciprocal could overflow with 16 bits; the block counts as zero.
 constexpr float kSmallestAmax = 0x1p-100f;
 
+// Integers of one block and its scale: q = round(x * limit / amax). A block with NaN or infinity
+// has scale NaN, so that every product with it is NaN.
 float quantize_block(std::span<const float> x, int32_t limit, std::span<int32_t> q) {
   std::ranges::fill(q, 0);
   float amax = 0.0f;
@@ -28,6 +30,7 @@ float quantize_block(std::span<const float> x, int32_t limit, std::span<int32_t>
 
 }  // namespace
 
+// Blocks of `block` elements, the last of which may be short; d gets a scale for each.
 void quantize_dynamic(std::span<const float> x, int64_t block, int32_t limit, std::span<int32_t> q,
                       std::span<float> d) {
   const auto step = static_cast<size_t>(block);

@@ -14,6 +14,7 @@ namespace {
 
 using namespace type_rules;
 
+// Integers of the extents of x, and one scale for each block of a row.
 Result<std::vector<TensorType>> infer_dynamic(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_float("x", x));
@@ -30,6 +31,7 @@ Result<std::vector<TensorType>> infer_dynamic(const InferContext& context) {
   return std::vector<TensorType>{std::move(q), with_last_dim(x, DType::kF32, blocks)};
 }
 
+// Row by row, since a block does not reach into the next row.
 template <class Int>
 void quantize_rows(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
@@ -48,6 +50,7 @@ void quantize_rows(const KernelContext& context) {
   }
 }
 
+// The attribute decides which integers the output has.
 Result<void> run_dynamic(const KernelContext& context) {
   if (context.attributes.integer("bits") == 8) {
     quantize_rows<int8_t>(context);

@@ -17,12 +17,15 @@ using Types = std::vector<TensorType>;
 
 // dropout -----------------------------------------------------------------------------------
 
+// A probability: NaN fails both comparisons and is refused.
 Result<Types> infer_dropout(const InferContext& context) {
   const double p = context.attributes.number("p");
   if (p >= 0 && p <= 1) return infer_same_floats(context);
   return fail::invalid("Attribute 'p' is {}; it must be from 0 to 1.", p);
 }
 
+// Keeps each element with probability 1 - p and scales it, so that the expectation stays.
+// Element i takes word i, whatever the shape: the mask depends on no layout.
 struct DropoutKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -45,6 +48,7 @@ struct DropoutKernel {
 
 // rrelu -------------------------------------------------------------------------------------
 
+// Equal bounds are allowed: every slope is then the bound.
 Result<Types> infer_rrelu(const InferContext& context) {
   const double lower = context.attributes.number("lower");
   const double upper = context.attributes.number("upper");
@@ -71,6 +75,7 @@ class LcgSlopes {
   uint32_t state_;
 };
 
+// Slopes below zero: their mean when evaluating, drawn ones when training.
 struct RreluKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -114,6 +119,7 @@ Result<Types> infer_random(const InferContext& context, DType dtype) {
   return Types{y};
 }
 
+// Float tensors with the dtype that the attribute names.
 Result<Types> infer_random_floats(const InferContext& context) {
   const auto dtype = find_dtype(context.attributes.text("dtype"));
   if (dtype && is_float(*dtype)) return infer_random(context, *dtype);
@@ -128,6 +134,7 @@ Result<void> output_kernel(const KernelContext& context) {
                            [&]<class T>(T) { return Kernel::template run<T>(context); });
 }
 
+// Element i takes word i; f64 takes the 53 bits of two words.
 struct UniformKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -146,6 +153,7 @@ struct UniformKernel {
   }
 };
 
+// Box and Muller (1958) in f32 for every dtype, so that all dtypes see one sequence.
 struct NormalKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -160,12 +168,14 @@ struct NormalKernel {
   }
 };
 
+// i32, since the limit is at most 2^31.
 Result<Types> infer_integers(const InferContext& context) {
   const int64_t limit = context.attributes.integer("limit");
   if (limit >= 1 && limit <= (int64_t{1} << 31)) return infer_random(context, DType::kI32);
   return fail::invalid("Attribute 'limit' is {}; it must be from 1 to 2^31.", limit);
 }
 
+// (word * limit) >> 32, without rejection: the bias is at most limit / 2^32.
 Result<void> run_integers(const KernelContext& context) {
   const RandomWords random = random_words(context);
   const auto limit = static_cast<uint32_t>(context.attributes.integer("limit"));
@@ -176,6 +186,7 @@ Result<void> run_integers(const KernelContext& context) {
   return {};
 }
 
+// The parts of a definition that the generators of whole tensors share.
 OpDef random_op(std::string id, std::string doc, std::vector<AttributeDef> attributes,
                 OpDef::Infer infer, OpDef::Kernel kernel) {
   attributes.push_back(integers("shape", std::vector<int64_t>{}, "Extents of the output."));
@@ -202,6 +213,8 @@ OpDef random_op(std::string id, std::string doc, std::vector<AttributeDef> attri
 
 }  // namespace
 
+// Numbers 2k and 2k + 1 are the cosine and sine of one pair of words; u1 is never 0, so the
+// logarithm is finite.
 float normal_f32(const RandomWords& random, uint64_t i) {
   const uint64_t pair = i / 2 * 2;
   const float u1 = static_cast<float>((random.word(pair) >> 8) + 1) * 0x1p-24f;

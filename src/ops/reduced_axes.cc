@@ -26,6 +26,8 @@ Result<std::vector<bool>> reduced_flags(int rank, std::span<const int64_t> axes)
 
 }  // namespace
 
+// Offsets of all index tuples of `axes` in order. Neighbouring axes are one run with a constant
+// stride and need no list; no axes at all are the single offset 0.
 AxisOffsets::AxisOffsets(const Shape& shape, std::span<const int> axes) {
   bool are_neighbours = true;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -46,6 +48,7 @@ AxisOffsets::AxisOffsets(const Shape& shape, std::span<const int> axes) {
   }
 }
 
+// Splits the axes into those that are kept and those that are reduced; no axes mean all.
 Result<ReducedAxes> ReducedAxes::make(const Shape& shape, std::span<const int64_t> axes) {
   QUERN_ASSIGN_OR_RETURN(const auto is_reduced, reduced_flags(shape.rank(), axes));
   std::vector<int> kept, reduced;
@@ -58,6 +61,7 @@ Result<ReducedAxes> ReducedAxes::make(const Shape& shape, std::span<const int64_
   return result;
 }
 
+// The extents that remain; reduced ones are 1 or gone.
 Result<std::vector<Dim>> reduced_dims(const TensorType& x, std::span<const int64_t> axes,
                                       bool keep_dims) {
   QUERN_ASSIGN_OR_RETURN(const auto is_reduced, reduced_flags(x.rank(), axes));

@@ -18,12 +18,14 @@ using Types = std::vector<TensorType>;
 
 // Formulas ----------------------------------------------------------------------------------
 
+// +0 for no elements.
 struct Sum {
   template <class T, class F>
   static T reduce(int64_t n, F&& element) {
     return lanes_sum<T>(n, element);
   }
 };
+// 1 for no elements.
 struct Product {
   template <class T, class F>
   static T reduce(int64_t n, F&& element) {
@@ -41,18 +43,21 @@ struct L1Norm : Sum {
     }
   }
 };
+// The lanes(32) sum divided by the count; 0 / 0 is NaN for no elements.
 struct Mean {
   template <class T, class F>
   static T reduce(int64_t n, F&& element) {
     return lanes_mean<T>(n, element);
   }
 };
+// NaN if there is one; +0 is above -0.
 struct Largest {
   template <class T, class F>
   static T reduce(int64_t n, F&& element) {
     return lanes_max<T>(n, element);
   }
 };
+// NaN if there is one; -0 is below +0.
 struct Smallest {
   template <class T, class F>
   static T reduce(int64_t n, F&& element) {
@@ -60,10 +65,12 @@ struct Smallest {
   }
 };
 
+// The split of the axes that the node's attribute names.
 Result<ReducedAxes> reduced_axes(const KernelContext& context) {
   return ReducedAxes::make(context.inputs[0].shape, context.attributes.integers("axes"));
 }
 
+// The element as the accumulator sees it: changed by the formula if it has `as_term`.
 template <class Formula, class A, class T>
 A term_of(T x) {
   if constexpr (requires { Formula::template as_term<A>(x); }) {
@@ -102,6 +109,7 @@ struct SumKernel {
   }
 };
 
+// Floats divide their sum; integers add exactly in 64 bits, then divide once in f64.
 struct MeanKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -122,6 +130,7 @@ struct MeanKernel {
   }
 };
 
+// Largest and smallest: no elements have neither, which is an error rather than an infinity.
 template <class Formula>
 struct SelectKernel {
   template <class T>
@@ -150,16 +159,20 @@ Result<Types> infer_reduction(const InferContext& context, DType integer_result)
                                                              context.attributes.flag("keep_dims")));
   return Types{{is_float(x.dtype) ? x.dtype : integer_result, std::move(dims)}};
 }
+// Integers add and multiply in i64.
 Result<Types> infer_sum(const InferContext& context) {
   return infer_reduction(context, DType::kI64);
 }
+// Integers have a mean in f64.
 Result<Types> infer_mean(const InferContext& context) {
   return infer_reduction(context, DType::kF64);
 }
+// A selected element has the dtype of x.
 Result<Types> infer_select(const InferContext& context) {
   return infer_reduction(context, context.inputs[0]->dtype);
 }
 
+// The definition that all reductions share: axes, keep_dims, order.
 OpDef reduction_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::Kernel kernel) {
   return {.id = std::move(id),
           .doc = std::move(doc) + " Order: lanes(32) over the reduced elements in row-major order.",
@@ -179,6 +192,7 @@ OpDef reduction_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::K
 
 // argmin ------------------------------------------------------------------------------------
 
+// One index for each row.
 Result<Types> infer_argmin(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(type_rules::expect_number("x", x));
@@ -186,6 +200,8 @@ Result<Types> infer_argmin(const InferContext& context) {
   return Types{{DType::kI32, {x.dims.begin(), x.dims.end() - 1}}};
 }
 
+// The first NaN wins, then the first of the smallest; -0 and +0 are equal here, unlike in
+// reduce_min.
 struct ArgminKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -209,12 +225,15 @@ struct ArgminKernel {
 
 // dot ---------------------------------------------------------------------------------------
 
+// Two vectors of one float type.
 Result<Types> infer_dot(const InferContext& context) {
   QUERN_TRY(type_rules::expect_rank("a", *context.inputs[0], 1));
   QUERN_TRY(infer_same_floats(context));
   return Types{{context.inputs[0]->dtype, {}}};
 }
 
+// Blocks of 256 products, the order of all matrix products, so that matmul of a row and a column
+// gives these bits.
 struct DotKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

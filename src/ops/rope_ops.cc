@@ -17,6 +17,8 @@ using namespace type_rules;
 // Positions are exact in f64 up to here and far beyond.
 constexpr int64_t kLargestPosition = int64_t{1} << 48;
 
+// Which elements form a pair: neighbours (GPT-J, LLaMA in GGUF), or halves (GPT-NeoX, Hugging
+// Face).
 RopeStyle style_of(const Attributes& attributes) {
   return attributes.text("style") == "half" ? RopeStyle::kHalf : RopeStyle::kInterleaved;
 }
@@ -34,6 +36,7 @@ void rotate(RopeStyle style, std::span<const T> cos, std::span<const T> sin, T* 
   }
 }
 
+// Attributes that must be positive and not so large that a product overflows.
 Result<void> check_numbers(const Attributes& attributes,
                            std::initializer_list<std::string_view> positive) {
   for (const std::string_view name : positive) {
@@ -45,6 +48,7 @@ Result<void> check_numbers(const Attributes& attributes,
   return {};
 }
 
+// Whole sequences: positions count up from 'start_position'.
 Result<std::vector<TensorType>> infer_rope(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_float("x", x));
@@ -95,6 +99,7 @@ Angles<T> angles_of(const RopeSpec& spec, std::span<const double> factors, int64
   return angles;
 }
 
+// Rotates each row by its position's angles, which all heads and batches share.
 template <class T>
 void rope(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
@@ -111,11 +116,13 @@ void rope(const KernelContext& context) {
   }
 }
 
+// Narrow floats rotate in f32.
 Result<void> run_rope(const KernelContext& context) {
   with_compute_type(context.inputs[0].dtype, [&]<class T>(T) { rope<T>(context); });
   return {};
 }
 
+// Partial rotation leaves the elements past n_rot as they are.
 Result<void> check_rope_at_attributes(const Attributes& attributes, int64_t d) {
   const int64_t n_rot = attributes.integer("n_rot");
   if (n_rot < 0 || n_rot > d || n_rot % 2 != 0 || (n_rot == 0 && d % 2 != 0)) {
@@ -132,6 +139,7 @@ Result<void> check_rope_at_attributes(const Attributes& attributes, int64_t d) {
   return {};
 }
 
+// Single tokens with positions of their own, as a batch of sequences needs.
 Result<std::vector<TensorType>> infer_rope_at(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& positions = *context.inputs[1];
@@ -151,6 +159,8 @@ Result<std::vector<TensorType>> infer_rope_at(const InferContext& context) {
   return std::vector<TensorType>{x};
 }
 
+// As rope, with frequencies that may be scaled to longer contexts (linear; YaRN, arXiv
+// 2309.00071).
 template <class T>
 void rope_at(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
@@ -168,6 +178,7 @@ void rope_at(const KernelContext& context) {
   }
 }
 
+// Narrow floats rotate in f32.
 Result<void> run_rope_at(const KernelContext& context) {
   with_compute_type(context.inputs[0].dtype, [&]<class T>(T) { rope_at<T>(context); });
   return {};

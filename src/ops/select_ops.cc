@@ -10,6 +10,7 @@ namespace {
 
 using namespace type_rules;
 
+// Two tensors of one type and one i32 for each of their rows.
 Result<std::vector<TensorType>> infer_select_rows(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_rank_at_least("x", x, 1));
@@ -21,6 +22,7 @@ Result<std::vector<TensorType>> infer_select_rows(const InferContext& context) {
   return std::vector<TensorType>{x};
 }
 
+// Copies whole rows; no element is looked at.
 Result<void> run_select_rows(const KernelContext& context) {
   const TensorView& z = context.outputs[0];
   const int64_t rows = z.shape[0];

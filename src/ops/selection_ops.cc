@@ -22,12 +22,14 @@ Result<void> check_extent(int64_t n) {
   return fail::invalid("Input 'x' has rows of {} elements; they need 1 to 2147483647.", n);
 }
 
+// Floats of rank 1 or more; a known last extent is checked before any run.
 Result<void> check_rows(const TensorType& x) {
   QUERN_TRY(expect_float("x", x));
   QUERN_TRY(expect_rank_at_least("x", x, 1));
   return x.dims.back().is_constant() ? check_extent(x.dims.back().factor) : Result<void>{};
 }
 
+// The last axis goes away.
 Result<std::vector<TensorType>> infer_argmax(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(check_rows(x));
@@ -36,6 +38,8 @@ Result<std::vector<TensorType>> infer_argmax(const InferContext& context) {
   return std::vector<TensorType>{std::move(indices)};
 }
 
+// The index of the largest element of each row. A NaN wins over every number, so that a broken
+// row shows.
 template <class T>
 void argmax(const TensorView& x, int32_t* indices) {
   const int64_t n = x.shape.last();
@@ -50,6 +54,7 @@ void argmax(const TensorView& x, int32_t* indices) {
   }
 }
 
+// A symbolic extent may turn out to be empty only now.
 Result<void> run_argmax(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   QUERN_TRY(check_extent(x.shape.last()));
@@ -57,6 +62,7 @@ Result<void> run_argmax(const KernelContext& context) {
   return {};
 }
 
+// The last extent becomes k; values keep the dtype, indices are i32.
 Result<std::vector<TensorType>> infer_top_k(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(check_rows(x));
@@ -70,6 +76,8 @@ Result<std::vector<TensorType>> infer_top_k(const InferContext& context) {
                                  with_last_dim(x, DType::kI32, Dim::constant(k))};
 }
 
+// Sorts the first k of each row. The comparison is a strict weak order: NaN first, then
+// descending, then by index, which makes the sort stable.
 template <class T>
 void top_k(const TensorView& x, const TensorView& values, int32_t* indices) {
   const int64_t n = x.shape.last(), k = values.shape.last();
@@ -90,6 +98,7 @@ void top_k(const TensorView& x, const TensorView& values, int32_t* indices) {
   }
 }
 
+// k may exceed an extent that was a symbol in the rule.
 Result<void> run_top_k(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   QUERN_TRY(check_extent(x.shape.last()));

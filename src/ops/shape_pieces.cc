@@ -29,12 +29,15 @@ struct AxisView {
   }
 };
 
+// memcpy that allows null pointers for nothing.
 void copy_bytes(std::byte* target, const std::byte* source, int64_t size_bytes) {
   if (size_bytes > 0) std::memcpy(target, source, static_cast<size_t>(size_bytes));
 }
 
 // concat ------------------------------------------------------------------------------------
 
+// Extents other than the joined one must be equal; symbols add where one multiple of a symbol
+// joins another.
 Result<Types> infer_concat(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("a", y));
@@ -59,6 +62,7 @@ Result<Types> infer_concat(const InferContext& context) {
   return Types{y};
 }
 
+// Writes one input after the other; each is `outer` runs of bytes in the result.
 Result<void> run_concat(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   QUERN_ASSIGN_OR_RETURN(const int axis, axis_attribute(context, "dim", y.shape.rank()));
@@ -78,6 +82,7 @@ Result<void> run_concat(const KernelContext& context) {
 
 // split -------------------------------------------------------------------------------------
 
+// The new first axis counts the chunks; a symbolic extent must be a known multiple of the chunk.
 Result<Types> infer_split(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -95,6 +100,7 @@ Result<Types> infer_split(const InferContext& context) {
   return Types{chunks};
 }
 
+// Chunk by chunk, so that the result is written front to back.
 Result<void> run_split(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const int axis, axis_attribute(context, "dim", x.shape.rank()));
@@ -119,6 +125,8 @@ Result<void> check_bounds(int64_t start, int64_t end, int64_t extent) {
                             end, extent);
 }
 
+// Constant extents are checked here. A symbolic one gets the constant extent of the slice, which
+// only the kernel can check.
 Result<Types> infer_slice(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", y));
@@ -143,6 +151,7 @@ Result<Types> infer_slice(const InferContext& context) {
   return Types{y};
 }
 
+// Copies the run [start, end) of each repetition.
 Result<void> run_slice(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const int axis, axis_attribute(context, "dim", x.shape.rank()));
@@ -161,6 +170,7 @@ Result<void> run_slice(const KernelContext& context) {
 
 // gather_rows -------------------------------------------------------------------------------
 
+// Rows along the first axis; their number becomes that of the indices.
 Result<Types> infer_gather_rows(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", y));
@@ -171,6 +181,7 @@ Result<Types> infer_gather_rows(const InferContext& context) {
   return Types{y};
 }
 
+// Copies one row per index; a bad index is an error, never clamped.
 Result<void> run_gather_rows(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const AxisView source(x, 0);

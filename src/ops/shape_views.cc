@@ -18,6 +18,7 @@ namespace {
 using namespace type_rules;
 using Types = std::vector<TensorType>;
 
+// Bytes of an element; packed dtypes are refused by the rules.
 int64_t element_bytes(const TensorView& view) {
   return dtype_info(view.dtype).block_bytes;
 }
@@ -66,6 +67,7 @@ Result<std::vector<Dim>> resolve_reshape(const TensorType& x, const Dim& count,
                        x.to_string(), dim_to_string(count), fmt::join(wanted, ", "));
 }
 
+// The element count must be known up to one symbol, or it could not be compared.
 Result<Types> infer_reshape(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -82,6 +84,7 @@ Result<Types> infer_reshape(const InferContext& context) {
 
 // transpose and permute ---------------------------------------------------------------------
 
+// Negative axes count from the end; both may be the same axis.
 Result<Types> infer_transpose(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", y));
@@ -91,6 +94,7 @@ Result<Types> infer_transpose(const InferContext& context) {
   return Types{y};
 }
 
+// A copy with two strides swapped.
 Result<void> run_transpose(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;
   QUERN_ASSIGN_OR_RETURN(const int a, axis_attribute(context, "dim0", x.rank()));
@@ -116,6 +120,7 @@ Result<std::vector<int>> resolve_order(const std::vector<int64_t>& order, int ra
                        fmt::join(order, ", "), axes.size(), rank);
 }
 
+// The order names every axis once.
 Result<Types> infer_permute(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -126,6 +131,7 @@ Result<Types> infer_permute(const InferContext& context) {
   return Types{y};
 }
 
+// A copy with the strides in the new order.
 Result<void> run_permute(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;
   QUERN_ASSIGN_OR_RETURN(const auto axes,
@@ -138,6 +144,7 @@ Result<void> run_permute(const KernelContext& context) {
 
 // heads -------------------------------------------------------------------------------------
 
+// The width must be a known multiple of the heads.
 Result<Types> infer_view_as_heads(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -152,12 +159,14 @@ Result<Types> infer_view_as_heads(const InferContext& context) {
   return Types{{x.dtype, {x.dims[0], Dim::constant(num_heads), x.dims[1], *head_dim}}};
 }
 
+// Head h of token t begins at column h * head_dim of its row.
 Result<void> run_view_as_heads(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;                  // [B, T, H * d]
   const int64_t head_dim = context.outputs[0].shape.last();  // [B, H, T, d]
   return copy_view(context, std::vector<int64_t>{x[1] * x[2], head_dim, x[2], 1});
 }
 
+// Heads and head width multiply; one of them may be symbolic.
 Result<Types> infer_merge_heads(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -171,6 +180,7 @@ Result<Types> infer_merge_heads(const InferContext& context) {
   return Types{{x.dtype, {x.dims[0], x.dims[2], *width}}};
 }
 
+// Reads the heads of one token one after the other.
 Result<void> run_merge_heads(const KernelContext& context) {
   const TensorView& x = context.inputs[0];  // [B, H, T, d]
   const TensorView& y = context.outputs[0];
@@ -204,6 +214,7 @@ Result<std::vector<Dim>> broadcast_target(const InferContext& context) {
   return dims;
 }
 
+// NumPy's rule, from the last axis: equal extents, or 1 in x.
 Result<Types> infer_broadcast(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -219,6 +230,7 @@ Result<Types> infer_broadcast(const InferContext& context) {
                        y.to_string());
 }
 
+// A repeated axis has stride 0.
 Result<void> run_broadcast(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;
   const Shape& y = context.outputs[0].shape;
@@ -233,6 +245,7 @@ Result<void> run_broadcast(const KernelContext& context) {
 
 // last token, upsampling --------------------------------------------------------------------
 
+// [B, T, D] to [B, D].
 Result<Types> infer_last_token(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -240,6 +253,7 @@ Result<Types> infer_last_token(const InferContext& context) {
   return Types{{x.dtype, {x.dims[0], x.dims[2]}}};
 }
 
+// The last row of each sequence; there must be one.
 Result<void> run_last_token(const KernelContext& context) {
   const TensorView& x = context.inputs[0];  // [B, T, D]
   const TensorView& y = context.outputs[0];
@@ -251,6 +265,7 @@ Result<void> run_last_token(const KernelContext& context) {
   return {};
 }
 
+// Whole multiples only: then every element is repeated equally often.
 Result<Types> infer_upsample(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -269,6 +284,7 @@ Result<Types> infer_upsample(const InferContext& context) {
   return Types{y};
 }
 
+// Repeats are axes of stride 0, so that one strided copy does it all.
 Result<void> run_upsample(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const TensorView& y = context.outputs[0];

@@ -22,6 +22,8 @@ struct ShiftedRow {
   T sum;  // lanes(32) of e
 };
 
+// Fills e and returns the row's maximum and sum. The maximum is subtracted first, so that no
+// exponential overflows; a row of only -infinity gives NaN by -inf - -inf.
 template <class T>
 ShiftedRow<T> shift_and_exp(const std::vector<T>& x, std::vector<T>& e) {
   const auto n = static_cast<int64_t>(x.size());
@@ -43,6 +45,8 @@ void for_each_row(const TensorView& x, F&& row) {
   }
 }
 
+// One multiplication by the reciprocal of the sum for each element, not a division: what all
+// backends do.
 template <class T>
 void softmax(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
@@ -52,6 +56,7 @@ void softmax(const TensorView& x, const TensorView& y) {
   });
 }
 
+// From the logarithm of the sum, so that tiny probabilities keep their digits.
 template <class T>
 void log_softmax(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
@@ -62,6 +67,7 @@ void log_softmax(const TensorView& x, const TensorView& y) {
   });
 }
 
+// m itself where it is infinite: m + log(s) would be NaN there.
 template <class T>
 void logsumexp(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
@@ -71,12 +77,14 @@ void logsumexp(const TensorView& x, const TensorView& y) {
   });
 }
 
+// Floats of rank 1 or more; the result has the type of x.
 Result<std::vector<TensorType>> infer_same(const InferContext& context) {
   QUERN_TRY(expect_float("x", *context.inputs[0]));
   QUERN_TRY(expect_rank_at_least("x", *context.inputs[0], 1));
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
+// The last axis goes away; it must not be known to be empty.
 Result<std::vector<TensorType>> infer_logsumexp(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(infer_same(context));
@@ -101,6 +109,7 @@ Result<void> run_log_softmax(const KernelContext& context) {
   return {};
 }
 
+// A symbolic extent may turn out to be 0 only now.
 Result<void> run_logsumexp(const KernelContext& context) {
   const Shape& shape = context.inputs[0].shape;
   if (shape.last() == 0 && shape.num_rows() > 0) {

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// A value that has its place: bytes [begin, end), alive in the steps first to last.
 struct Placed {
   int64_t begin;
   int64_t end;
@@ -30,6 +31,8 @@ int64_t first_fit(const std::vector<Placed>& placed, const ArenaRequest& request
 
 }  // namespace
 
+// Large values first: small ones then fit into the gaps between them. Equal sizes keep their
+// order, so that a plan is the same on every run and machine.
 ArenaLayout lay_out_arena(std::span<const ArenaRequest> requests) {
   std::vector<size_t> order(requests.size());
   std::iota(order.begin(), order.end(), size_t{0});

@@ -16,6 +16,7 @@ struct Draft {
   Attributes attributes;
 };
 
+// The families whose attributes count axes from either end.
 bool has_axes(const OpDef& op) {
   return op.id.starts_with("shape.") || op.id.starts_with("reduction.");
 }
@@ -27,6 +28,7 @@ bool make_positive(int64_t& axis, int rank) {
   return true;
 }
 
+// Axes that count from the end become those from the front, so that equal nodes look equal.
 bool canonicalise_axes(const Graph& graph, const Node& node, Draft& draft) {
   if (!has_axes(*draft.op) || node.inputs.empty() || node.inputs[0] == kNoValue) return false;
   const int rank = graph.value(node.inputs[0]).type.rank();
@@ -47,6 +49,7 @@ bool canonicalise_axes(const Graph& graph, const Node& node, Draft& draft) {
   return has_changed;
 }
 
+// Swapping axes is symmetric: the smaller comes first.
 bool canonicalise_transpose(Draft& draft) {
   if (draft.op->id != "shape.transpose") return false;
   const int64_t dim0 = draft.attributes.integer("dim0");
@@ -57,6 +60,7 @@ bool canonicalise_transpose(Draft& draft) {
   return true;
 }
 
+// An end of 0 means the whole axis; where the extent is known, it is written out.
 bool canonicalise_slice(const Graph& graph, const Node& node, Draft& draft) {
   if (draft.op->id != "shape.slice" || draft.attributes.integer("end") != 0) return false;
   const auto axis = static_cast<size_t>(draft.attributes.integer("dim"));
@@ -85,6 +89,7 @@ bool canonicalise_function(const Graph& graph, const Node& node, Draft& draft) {
   return true;
 }
 
+// The operation that an alias stands for, if it knows all the attributes given.
 bool canonicalise_alias(const Graph& graph, Draft& draft) {
   const OpDef* meant =
       draft.op->alias_of.empty() ? nullptr : graph.registry().find(draft.op->alias_of);
@@ -102,6 +107,7 @@ bool may_change(const OpDef& op) {
          op.id == "math.inv_sqrt_dim_scale";
 }
 
+// Applies every rule once; a rule sees what the ones before it wrote.
 bool rewrite(const Graph& graph, const Node& node, Draft& draft) {
   bool has_changed = canonicalise_alias(graph, draft);
   has_changed |= canonicalise_axes(graph, node, draft);
@@ -113,6 +119,8 @@ bool rewrite(const Graph& graph, const Node& node, Draft& draft) {
 
 }  // namespace
 
+// Nodes that no rule fits are copied unchanged. model.freeze only marks parameters for training
+// and is its input here, unless somebody reads it by name.
 Result<Graph> canonicalise(const Graph& graph, const PassOptions& options) {
   GraphCopier copier(graph);
   for (const Node& node : graph.nodes()) {

@@ -28,6 +28,8 @@ ElementGroups::ElementGroups(const Graph& graph, const PassOptions& options)
       users_(graph, options),
       is_taken_(graph.nodes().size(), false) {}
 
+// A node that can be an instruction of a fused program: elementwise, pure, known to the
+// backend's kernels, of floats, and with operands that walk along with its result.
 bool ElementGroups::is_candidate(NodeId id) const {
   const Node& node = graph_.node(id);
   if (is_taken(id) || !node.op->is_elementwise || node.op->effect != Effect::kPure) return false;
@@ -39,11 +41,14 @@ bool ElementGroups::is_candidate(NodeId id) const {
          });
 }
 
+// Whether the group alone reads the value, so that it needs no memory once fused.
 bool ElementGroups::is_private(const ElementGroup& group, ValueId value) const {
   return !users_.is_visible(value) &&
          std::ranges::all_of(users_.of(value), [&](NodeId user) { return group.contains(user); });
 }
 
+// What the nodes read from outside, each once, in order of first use: the operands of the
+// program.
 std::vector<ValueId> ElementGroups::inputs_of(const std::vector<NodeId>& nodes) const {
   std::vector<ValueId> inputs;
   for (const NodeId id : nodes) {
@@ -70,6 +75,8 @@ bool ElementGroups::can_join(const ElementGroup& group, NodeId id) const {
          static_cast<int>(inputs_of(grown).size()) <= options_.fusions.max_operands;
 }
 
+// Takes producers in until none fits. Adding one may make another private, so it starts over
+// each time; groups are a few nodes long.
 ElementGroup ElementGroups::grow(NodeId root) const {
   ElementGroup group{{root}, inputs_of({root})};
   bool has_grown = true;
@@ -87,6 +94,7 @@ ElementGroup ElementGroups::grow(NodeId root) const {
   return group;
 }
 
+// The nodes as instructions over `inputs`, which must hold every outside operand.
 FusedProgram ElementGroups::program_of(const ElementGroup& group,
                                        const std::vector<ValueId>& inputs) const {
   FusedProgram program;

@@ -36,6 +36,8 @@ std::string node_key(const Graph& graph, const Node& node, std::vector<ValueId> 
 
 }  // namespace
 
+// Input nodes bind by name and stay apart. A node that somebody reads by name stays, too,
+// although its users may take the earlier equal one.
 Result<Graph> eliminate_common_subexpressions(const Graph& graph, const PassOptions& options) {
   GraphCopier copier(graph);
   std::map<std::string, const Node*, std::less<>> known;

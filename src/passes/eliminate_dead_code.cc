@@ -6,6 +6,8 @@
 namespace quern {
 namespace {
 
+// Nodes that do something besides making values. Inputs stay because a run binds them by name;
+// random nodes may go, since their words depend on their own ids alone.
 bool has_lasting_effect(const Node& node) {
   const Effect effect = node.op->effect;
   return effect == Effect::kStateWrite || effect == Effect::kExternal ||
@@ -14,6 +16,7 @@ bool has_lasting_effect(const Node& node) {
 
 }  // namespace
 
+// One sweep from the end: users come after producers, so a node's need is known when it is met.
 Result<Graph> eliminate_dead_code(const Graph& graph, const PassOptions& options) {
   std::vector<bool> is_live(graph.values().size(), false);
   const auto mark = [&](ValueId value) {

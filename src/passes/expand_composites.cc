@@ -13,11 +13,13 @@ namespace {
 // Expansions nest a few levels; more is a definition that contains itself.
 constexpr int kMaxDepth = 16;
 
+// The target of the node's device; nodes without one belong to the first.
 const Target& target_of(const Node& node, const PassOptions& options) {
   const auto found = std::ranges::find(options.targets, node.device, &Target::name);
   return found == options.targets.end() ? options.targets.front() : *found;
 }
 
+// Composites without a kernel of their own on the node's backend.
 bool should_expand(const Node& node, const PassOptions& options) {
   return node.op->expand != nullptr &&
          target_of(node, options).backend->supports(*node.op).kind != Support::Kind::kDirect;
@@ -25,6 +27,7 @@ bool should_expand(const Node& node, const PassOptions& options) {
 
 }  // namespace
 
+// Expansions may contain composites, so rounds go on until none is left.
 Result<Graph> expand_composites(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
   Graph current = graph;

@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Copies nodes into a graph of their own, for reports and repro files.
 class Extractor {
  public:
   explicit Extractor(const Graph& source)
@@ -33,12 +34,15 @@ class Extractor {
   }
 
  private:
+  // The state that a node uses, declared once.
   void declare_state(const Node& node) {
     if (node.op->find_attribute("state") == nullptr) return;
     const StateDecl* state = source_.find_state(node.attributes.text("state"));
     if (state != nullptr && states_.insert(state->name).second) builder_.state(*state);
   }
 
+  // Outside values that a node reads: weights and constants are copied with their nodes, all
+  // else becomes an input of the same name and type.
   void bring_inputs(NodeId id, const std::set<NodeId>& chosen, bool is_weight) {
     for (const ValueId input : source_.node(id).inputs) {
       if (input == kNoValue || map_[static_cast<size_t>(input)] != kNoValue) continue;
@@ -56,6 +60,7 @@ class Extractor {
     }
   }
 
+  // A copy under the same name; its inputs were brought or copied before it.
   void copy(const Node& node) {
     std::vector<ValueId> inputs;
     for (const ValueId input : node.inputs) {
@@ -76,6 +81,7 @@ class Extractor {
 
 }  // namespace
 
+// Every result of the chosen nodes becomes an output, so that nothing of them is dead.
 Result<Graph> extract_nodes(const Graph& graph, const std::vector<NodeId>& nodes) {
   for (const NodeId id : nodes) {
     if (id >= 0 && static_cast<size_t>(id) < graph.nodes().size()) continue;

@@ -11,6 +11,8 @@
 namespace quern {
 namespace {
 
+// Finds matmul, elementwise operations, softmax, matmul. Every value in between must have one
+// reader and not be visible, or fusing would lose it.
 class AttentionFinder {
  public:
   AttentionFinder(const Graph& graph, const PassOptions& options)
@@ -47,6 +49,7 @@ class AttentionFinder {
     return fits ? std::optional(id) : std::nullopt;
   }
 
+  // The ports q, kt and v, before the operands of the program.
   void fill(const Node& first, const Node& product, FusedNode& made) const {
     made.inputs.insert(made.inputs.begin(), {first.inputs[0], first.inputs[1], product.inputs[1]});
   }
@@ -93,6 +96,7 @@ class AttentionFinder {
 
 }  // namespace
 
+// From the last node upwards, so that a product is matched as the second factor first.
 Result<Graph> fuse_attention(const Graph& graph, const PassOptions& options) {
   if (!options.fusions.has("fused.attention")) return graph;
   AttentionFinder finder(graph, options);

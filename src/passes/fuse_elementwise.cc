@@ -6,6 +6,8 @@
 
 namespace quern {
 
+// Runs after the other fusions: what products and quantisations did not take forms groups of its
+// own. A single node gains nothing and stays.
 Result<Graph> fuse_elementwise(const Graph& graph, const PassOptions& options) {
   if (!options.fusions.has("fused.elementwise")) return graph;
   ElementGroups groups(graph, options);

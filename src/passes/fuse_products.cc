@@ -10,6 +10,8 @@
 namespace quern {
 namespace {
 
+// Takes groups of elementwise nodes into the product that feeds them: gated projections first,
+// then one projection, then a matrix product.
 class ProductFuser {
  public:
   ProductFuser(const Graph& graph, const PassOptions& options)
@@ -75,6 +77,8 @@ void ProductFuser::fuse(const ElementGroup& group, std::string_view op,
   fused_.add(group.root(), {std::string(op), std::move(inputs), std::move(attributes), parts});
 }
 
+// The latest product is the one to fuse: its result is the largest value that would wait for the
+// group.
 void ProductFuser::try_root(NodeId root) {
   const ElementGroup group = groups_.grow(root);
   std::vector<ValueId> linears, matmuls;
@@ -109,6 +113,7 @@ void ProductFuser::try_root(NodeId root) {
 
 }  // namespace
 
+// Nothing to do for a backend without such kernels.
 Result<Graph> fuse_products(const Graph& graph, const PassOptions& options) {
   const FusionCaps& caps = options.fusions;
   if (!caps.has("fused.linear") && !caps.has("fused.matmul") && !caps.has("fused.gated_linear")) {

@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// The norms whose kernels can quantise each row as they finish it.
 bool is_norm(const Node& node) {
   return node.op->id == "math.rmsnorm" || node.op->id == "math.layernorm";
 }
@@ -29,6 +30,7 @@ FusedProgram norm_program(const Node& norm, std::vector<ValueId>& inputs) {
 
 }  // namespace
 
+// From the front: a quantisation takes the norm or the elementwise group just before it.
 Result<Graph> fuse_quantize(const Graph& graph, const PassOptions& options) {
   if (!options.fusions.has("fused.quantize")) return graph;
   ElementGroups groups(graph, options);

@@ -5,11 +5,14 @@
 
 namespace quern {
 
+// The parts go where the root is replaced; no node is part of two.
 void FusedNodes::add(NodeId root, FusedNode node) {
   for (const NodeId part : node.parts) is_part_[static_cast<size_t>(part)] = true;
   by_root_.emplace(root, std::move(node));
 }
 
+// One copy of the graph, with each fused node at the place of its root: all of its inputs are
+// made before that.
 Result<Graph> FusedNodes::apply() const {
   GraphCopier copier(graph_);
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {

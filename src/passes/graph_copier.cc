@@ -18,11 +18,13 @@ void GraphCopier::start() {
   for (size_t i = 0; i < num_visited_; ++i) append(source_.nodes()[i]);
 }
 
+// The value of the new graph that stands for one of the source.
 ValueId GraphCopier::mapped(ValueId source) const {
   if (source == kNoValue || !has_changed_) return source;
   return map_[static_cast<size_t>(source)];
 }
 
+// All inputs of a node in the new graph; absent ones stay absent.
 std::vector<ValueId> GraphCopier::mapped_inputs(const Node& node) const {
   std::vector<ValueId> inputs;
   inputs.reserve(node.inputs.size());
@@ -53,6 +55,8 @@ void GraphCopier::append(const Node& node) {
   }
 }
 
+// Copies the source's next node. As long as nothing has changed it only counts: finish() then
+// returns the source itself.
 void GraphCopier::copy(const Node& node) {
   const bool is_own =
       num_visited_ < source_.nodes().size() && &node == &source_.nodes()[num_visited_];
@@ -61,11 +65,13 @@ void GraphCopier::copy(const Node& node) {
   ++num_visited_;
 }
 
+// Leaves a node out; nobody may read its values any more.
 void GraphCopier::drop(const Node&) {
   start();
   ++num_visited_;
 }
 
+// Lets the users of `node` read the results of `same`.
 void GraphCopier::merge(const Node& node, const Node& same) {
   start();
   for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -74,12 +80,15 @@ void GraphCopier::merge(const Node& node, const Node& same) {
   ++num_visited_;
 }
 
+// Lets the users of a node's only result read another value.
 void GraphCopier::replace(const Node& node, ValueId replacement) {
   start();
   map_[static_cast<size_t>(node.outputs[0])] = replacement;
   ++num_visited_;
 }
 
+// Adds another operation in place of the node, under its name and on its device. The rules infer
+// the new types.
 void GraphCopier::emit(const Node& node, std::string_view op, std::span<const ValueId> inputs,
                        Attributes attributes) {
   start();
@@ -92,6 +101,7 @@ void GraphCopier::emit(const Node& node, std::string_view op, std::span<const Va
   }
 }
 
+// Adds a node that the source does not have, named after one near it.
 ValueId GraphCopier::insert(const Node& near, std::string_view suffix, std::string_view op,
                             std::span<const ValueId> inputs, Attributes attributes) {
   start();
@@ -101,6 +111,8 @@ ValueId GraphCopier::insert(const Node& near, std::string_view suffix, std::stri
   return value;
 }
 
+// Adds the nodes of a composite's expansion. They live in a scope of their own; the last one
+// takes the name of the composite, which outputs and readers know.
 Result<void> GraphCopier::expand(const Node& node) {
   start();
   ++num_visited_;
@@ -125,6 +137,7 @@ Result<void> GraphCopier::expand(const Node& node) {
   return {};
 }
 
+// A name that no node has: `base`, else `base2`, `base3` and so on.
 std::string GraphCopier::fresh_name(std::string_view base) {
   if (names_.empty()) {
     for (const Node& node : source_.nodes()) names_.insert(node.name);
@@ -134,6 +147,7 @@ std::string GraphCopier::fresh_name(std::string_view base) {
   return name;
 }
 
+// The new graph with the outputs of the source; the source itself if nothing was changed.
 Result<Graph> GraphCopier::finish() {
   if (!has_changed_) return source_;
   for (const GraphOutput& output : source_.outputs()) {

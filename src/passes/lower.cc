@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// The types that devices without double precision cannot hold.
 bool is_wide(DType dtype) {
   return dtype == DType::kF64 || dtype == DType::kComplex128;
 }
@@ -27,6 +28,7 @@ std::string_view wide_type(const Graph& graph, const Node& node) {
   return made.empty() ? wide_of(node.inputs) : made;
 }
 
+// The precision contract of docs/numerics: float64 is never narrowed in silence.
 Result<void> check_precision(const Graph& graph, const Node& node, const Target& target) {
   if (target.capabilities->has_f64) return {};
   const std::string_view wide = wide_type(graph, node);
@@ -38,6 +40,7 @@ Result<void> check_precision(const Graph& graph, const Node& node, const Target&
       target.backend->name(), node.op->id, node.name, wide, narrow, narrow, wide);
 }
 
+// The backend's own word on the operation, then on this node with its types.
 Result<void> check_support(const Graph& graph, const Node& node, const Target& target) {
   const Support support = target.backend->supports(*node.op);
   if (support.kind == Support::Kind::kMissing) {
@@ -54,6 +57,8 @@ bool is_bound(const Node& node) {
 
 }  // namespace
 
+// Changes nothing. All precision errors come before any missing kernel: they are the ones that a
+// user can mend in the manifest.
 Result<Graph> lower(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
   const auto target_of = [&](const Node& node) -> const Target& {

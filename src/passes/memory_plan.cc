@@ -12,11 +12,13 @@ namespace {
 
 constexpr int32_t kForever = std::numeric_limits<int32_t>::max();
 
+// Nodes that run although nobody reads their results.
 bool has_lasting_effect(Effect effect) {
   return effect == Effect::kStateWrite || effect == Effect::kExternal ||
          effect == Effect::kCheckpoint;
 }
 
+// Whether the list names the port.
 bool holds(const std::vector<int>& ports, int port) {
   return std::ranges::find(ports, port) != ports.end();
 }
@@ -29,6 +31,8 @@ struct ValueFacts {
   int32_t last_packed = -1;  // the last step that reads the packed form it is part of
 };
 
+// Turns a graph into steps and storages. Each function below is one sweep over nodes or values;
+// the members hold what later sweeps need.
 class Planner {
  public:
   Planner(const Graph& graph, const MemoryRules& rules)
@@ -81,6 +85,7 @@ class Planner {
   MemoryPlan plan_;
 };
 
+// Outputs of the graph, then values that are read by name.
 Result<void> Planner::find_results(const std::vector<std::string>& readable) {
   for (const GraphOutput& output : graph_.outputs()) {
     plan_.results.push_back({output.name, output.value});
@@ -93,6 +98,7 @@ Result<void> Planner::find_results(const std::vector<std::string>& readable) {
   return {};
 }
 
+// A node runs if it has an effect, or if a result or a running node needs a value of it.
 void Planner::mark_needed() {
   runs_.assign(graph_.nodes().size(), false);
   for (const PlannedResult& result : plan_.results) fact(result.value).is_needed = true;
@@ -139,6 +145,8 @@ NodeId Planner::packed_source(NodeId id) const {
   return source >= 0 && memory(source).has_packed_form ? source : -1;
 }
 
+// Whether the step reads the plain values of a port. Weights that a backend loads in a form of
+// its own, and inputs that come packed, are not read plainly.
 bool Planner::reads_plain(NodeId id, int port) const {
   if (holds(memory(id).loaded_ports, port)) {
     const ValueId weight = graph_.node(id).inputs[static_cast<size_t>(port)];
@@ -147,6 +155,7 @@ bool Planner::reads_plain(NodeId id, int port) const {
   return !holds(memory(id).packed_ports, port) || packed_source(id) < 0;
 }
 
+// Notes this step as the last reader so far of each input, in the form that it reads.
 void Planner::record_reads_of(NodeId id) {
   const int32_t step = step_of_[static_cast<size_t>(id)];
   const std::vector<ValueId>& inputs = graph_.node(id).inputs;
@@ -160,6 +169,7 @@ void Planner::record_reads_of(NodeId id) {
   }
 }
 
+// Steps come in order, so the last note stands. Results are read after all of them.
 void Planner::record_reads() {
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
     if (is_step(static_cast<NodeId>(i))) record_reads_of(static_cast<NodeId>(i));
@@ -167,6 +177,7 @@ void Planner::record_reads() {
   for (const PlannedResult& result : plan_.results) root_fact(result.value).last_plain = kForever;
 }
 
+// Storages for the results of one node and, where it makes one, for its packed form.
 void Planner::place_outputs(NodeId id) {
   const Node& node = graph_.node(id);
   const int32_t step = step_of_[static_cast<size_t>(id)];
@@ -178,6 +189,8 @@ void Planner::place_outputs(NodeId id) {
   if (memory(id).has_packed_form) place_packed(id, step);
 }
 
+// Views share the storage of their root. Values that are only read packed have none. The rest
+// get a new storage, or that of an input which dies here.
 void Planner::place_value(NodeId id, ValueId value, int32_t step) {
   const ValueFacts& own = fact(value);
   if (own.root != value) {
@@ -228,6 +241,7 @@ int32_t Planner::in_place_storage(NodeId id, int32_t step) {
   return found != kNoStorage && storage(found).home == Home::kArena ? found : kNoStorage;
 }
 
+// One storage for the packed form of all outputs, for as long as somebody reads it.
 void Planner::place_packed(NodeId id, int32_t step) {
   int32_t last = -1;
   for (const ValueId value : graph_.node(id).outputs) {
@@ -272,6 +286,7 @@ std::string_view home_name(Home home) {
   return "unknown";
 }
 
+// The plan knows no sizes: it holds for every binding of the symbols.
 Result<MemoryPlan> plan_memory(const Graph& graph, const std::vector<std::string>& readable,
                                const MemoryRules& rules) {
   return Planner(graph, rules).run(readable);

@@ -17,6 +17,7 @@ constexpr double kCheap = 1;
 constexpr double kDivision = 4;
 constexpr double kFunction = 20;
 
+// Operations for one element; whatever is not listed counts as a function.
 double element_flops(const OpDef& op) {
   static constexpr std::string_view kArithmetic[] = {"activation.leaky_relu",
                                                      "activation.linglu_tensors",
@@ -52,6 +53,8 @@ double row_flops(std::string_view id) {
   return 0;
 }
 
+// Adds up the arithmetic and the traffic of one node. The numbers feed reports and comparisons:
+// they must be right in proportion, not to the operation.
 class CostEstimator {
  public:
   CostEstimator(const Graph& graph, std::vector<Shape> shapes, const CostContext& context)
@@ -68,11 +71,13 @@ class CostEstimator {
   DType dtype(const Node& node, size_t port) const {
     return graph_.value(node.inputs[port]).type.dtype;
   }
+  // Elements as a double: products of several would overflow integers.
   static double count(const Shape& shape) { return static_cast<double>(shape.num_elements()); }
   double bytes(ValueId value) const {
     return static_cast<double>(
         dense_size_bytes(graph_.value(value).type.dtype, shape(value)).value_or(0));
   }
+  // Bytes that a run reads from the model, not from other nodes.
   bool is_weight(ValueId value) const {
     const std::string& id = graph_.node(graph_.value(value).producer).op->id;
     return id == "graph.weight" || id == "graph.constant";
@@ -91,6 +96,8 @@ class CostEstimator {
   const CostContext& context_;
 };
 
+// Every input once, every output once. A value that is read through two ports is in the cache
+// the second time.
 void CostEstimator::add_traffic(const Node& node, NodeCost& cost) const {
   std::vector<ValueId> seen;
   for (const ValueId value : node.inputs) {
@@ -116,6 +123,7 @@ void CostEstimator::add_product(const Node& node, size_t weight, double products
   if (is_quantized(dtype(node, weight))) cost.flops += products / 16;
 }
 
+// The instructions of a fused node, each over all elements.
 void CostEstimator::add_program(const Node& node, double elements, NodeCost& cost) const {
   const auto program = parse_fused_program(node.attributes.text("program"), graph_.registry());
   if (!program) return;
@@ -223,6 +231,8 @@ void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
   read += std::min(whole, part) - whole;
 }
 
+// Nodes that only bind or rename cost nothing. The kinds are tried in turn; the rest counts one
+// operation for each element that goes in.
 NodeCost CostEstimator::cost_of(const Node& node) const {
   NodeCost cost;
   const std::string& id = node.op->id;
@@ -254,6 +264,7 @@ NodeCost CostEstimator::cost_of(const Node& node) const {
 
 }  // namespace
 
+// Sums field by field.
 NodeCost& NodeCost::operator+=(const NodeCost& other) {
   flops += other.flops;
   int_ops += other.int_ops;
@@ -263,6 +274,7 @@ NodeCost& NodeCost::operator+=(const NodeCost& other) {
   return *this;
 }
 
+// The costs of all nodes for one binding of the symbols and one fill of the cache.
 Result<std::vector<NodeCost>> annotate_cost(const Graph& graph, const CostContext& context) {
   QUERN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, resolve_shapes(graph, context.symbols));
   const CostEstimator estimator(graph, std::move(shapes), context);

@@ -6,12 +6,15 @@
 namespace quern {
 namespace {
 
+// A random node whose id is still to be given; -1 is the default.
 bool is_unpinned(const Node& node) {
   return node.op->find_attribute("node_id") != nullptr && node.attributes.integer("node_id") < 0;
 }
 
 }  // namespace
 
+// The index in the graph as it was read: later passes move nodes, and their numbers must not
+// change.
 Result<Graph> pin_random(const Graph& graph, const PassOptions&) {
   GraphCopier copier(graph);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {

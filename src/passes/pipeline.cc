@@ -26,6 +26,8 @@
 namespace quern {
 namespace {
 
+// The order matters: names and ids are fixed before anything moves, composites expand before
+// nodes are compared, products fuse before elementwise groups take their parts.
 constexpr Pass kDefaultPipeline[] = {
     {"verify", verify_graph, "a graph that breaks the rules must not reach a backend"},
     {"pin_random", pin_random, "random numbers must not depend on the other passes"},
@@ -42,11 +44,13 @@ constexpr Pass kDefaultPipeline[] = {
     {"lower", lower, "a node must not lose precision or its kernel in silence"},
 };
 
+// The pass of that name; null if there is none.
 const Pass* find_pass(std::span<const Pass> pipeline, std::string_view name) {
   const auto found = std::ranges::find(pipeline, name, &Pass::name);
   return found == pipeline.end() ? nullptr : &*found;
 }
 
+// A misspelt name must not switch off nothing. plan_memory is no graph pass but can be named.
 Result<void> check_names(std::span<const Pass> pipeline, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (find_pass(pipeline, name) != nullptr || name == kPlanMemory) continue;
@@ -59,6 +63,7 @@ Result<void> check_names(std::span<const Pass> pipeline, const std::vector<std::
   return {};
 }
 
+// Runs one pass and reports it. Debug builds verify every graph that a pass makes.
 Result<Graph> run_pass(const Graph& graph, const Pass& pass, const PassOptions& options,
                        const PassObserver& observer) {
   const auto start = std::chrono::steady_clock::now();
@@ -78,6 +83,7 @@ Result<Graph> run_pass(const Graph& graph, const Pass& pass, const PassOptions& 
 
 }  // namespace
 
+// Whether somebody outside the graph reads a result of the node by name.
 bool PassOptions::is_readable(const Graph& graph, const Node& node) const {
   if (readable.empty()) return false;
   return std::ranges::any_of(node.outputs, [&](ValueId output) {
@@ -89,6 +95,7 @@ std::span<const Pass> default_pipeline() {
   return kDefaultPipeline;
 }
 
+// `only` names the passes that stay on, `off` those that do not; an empty `only` means all.
 bool is_pass_on(const PassSelection& selection, std::string_view name) {
   const auto has = [&](const std::vector<std::string>& list) {
     return std::ranges::find(list, name) != list.end();
@@ -96,6 +103,8 @@ bool is_pass_on(const PassSelection& selection, std::string_view name) {
   return (selection.only.empty() || has(selection.only)) && !has(selection.off);
 }
 
+// The passes to run, in order. Required ones run in any case; asking to leave one out is an
+// error that says why it is required.
 Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
                                         const PassSelection& selection) {
   QUERN_TRY(check_names(pipeline, selection.only));
@@ -112,6 +121,7 @@ Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
   return passes;
 }
 
+// The observer sees the graph before and after each pass, with the seconds it took.
 Result<Graph> run_passes(const Graph& graph, std::span<const Pass> passes,
                          const PassOptions& options, const PassObserver& observer) {
   Graph current = graph;

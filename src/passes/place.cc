@@ -19,6 +19,7 @@ bool is_everywhere(const Node& node) {
   return node.op->id == "Input" || node.op->id == "graph.weight" || node.op->id == "graph.constant";
 }
 
+// The node's own wish, else the first pattern that fits its name, else the first target.
 const std::string& device_for(const Node& node, const PassOptions& options) {
   if (!node.device.empty()) return node.device;
   for (const auto& [pattern, target] : options.placement) {
@@ -27,6 +28,7 @@ const std::string& device_for(const Node& node, const PassOptions& options) {
   return options.targets.front().name;
 }
 
+// The name may come from a manifest or the command line; the error lists what is there.
 Result<void> check_target(const Node& node, const std::string& device, const PassOptions& options) {
   if (std::ranges::find(options.targets, device, &Target::name) != options.targets.end()) return {};
   std::vector<std::string> names;
@@ -148,6 +150,8 @@ bool matches_pattern(std::string_view name, std::string_view pattern) {
   return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
+// With one device, nodes without a wish are left as they are and those that named it lose the
+// name: both compile to the same graph.
 Result<Graph> place(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
   QUERN_TRY(check_patterns(graph, options));

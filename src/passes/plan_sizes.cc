@@ -10,12 +10,15 @@
 namespace quern {
 namespace {
 
+// 64 TiB: sums of sizes stay far from overflow, and no machine has as much.
 constexpr int64_t kMaxArenaBytes = int64_t{1} << 46;
 
+// Bytes of a value as its dtype packs them.
 Result<int64_t> value_bytes(const Graph& graph, ValueId value, std::span<const Shape> shapes) {
   return dense_size_bytes(graph.value(value).type.dtype, shapes[static_cast<size_t>(value)]);
 }
 
+// A packed form has the size that the backend says.
 Result<int64_t> storage_bytes(const Graph& graph, const MemoryPlan& plan, const Storage& storage,
                               std::span<const Shape> shapes) {
   if (!storage.is_packed) return value_bytes(graph, storage.value, shapes);
@@ -65,6 +68,7 @@ void find_high_water(const MemoryPlan& plan, PlanSizes& sizes) {
 
 }  // namespace
 
+// The shape of every value for one binding of the symbols.
 Result<std::vector<Shape>> resolve_shapes(const Graph& graph, const SymbolValues& symbols) {
   std::vector<Shape> shapes;
   shapes.reserve(graph.values().size());
@@ -75,6 +79,8 @@ Result<std::vector<Shape>> resolve_shapes(const Graph& graph, const SymbolValues
   return shapes;
 }
 
+// Sizes, offsets and totals for one run. Costs a sort of the storages; a run with other symbols
+// needs new sizes but no new plan.
 Result<PlanSizes> size_plan(const Graph& graph, const MemoryPlan& plan,
                             std::span<const Shape> shapes) {
   PlanSizes sizes;

@@ -21,6 +21,7 @@ bool is_simplifiable(const Node& node) {
   return is_plain && node.outputs.size() == 1 && !node.inputs.empty() && node.inputs[0] != kNoValue;
 }
 
+// The first rule that fits.
 std::optional<Simpler> apply_rules(const SimplifyContext& context, const Draft& draft) {
   for (const SimplifyRule rule : kRules) {
     if (auto simpler = rule(context, draft)) return simpler;
@@ -45,6 +46,7 @@ std::optional<Simpler> simplest(const SimplifyContext& context, Draft draft) {
 
 }  // namespace
 
+// The one value that all elements of a constant have, sign of zero included; NaN is none.
 std::optional<double> SimplifyContext::splat(ValueId id) const {
   const Node& node = producer(id);
   if (node.op->id != "graph.constant") return std::nullopt;
@@ -56,6 +58,7 @@ std::optional<double> SimplifyContext::splat(ValueId id) const {
   return is_one ? std::optional(values[0]) : std::nullopt;
 }
 
+// Nodes that are read by name stay: replacing one would take its name away.
 Result<Graph> simplify(const Graph& graph, const PassOptions& options) {
   GraphCopier copier(graph);
   for (const Node& node : graph.nodes()) {

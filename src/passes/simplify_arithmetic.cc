@@ -9,14 +9,17 @@ namespace {
 
 using Found = std::optional<Simpler>;
 
+// The node is one of its inputs.
 Found same_as(ValueId value) {
   return Simpler{.value = value};
 }
 
+// Zero with the sign asked for.
 bool is_zero(double value, bool is_negative) {
   return value == 0 && std::signbit(value) == is_negative;
 }
 
+// The node as another operation of the same type.
 Found with_op(const SimplifyContext& context, const Draft& draft, std::string_view id,
               std::vector<ValueId> inputs, Attributes attributes = {}) {
   return Simpler{.node =
@@ -49,6 +52,7 @@ bool is_neutral(const SimplifyContext& context, const Draft& draft, ValueId cons
   return false;
 }
 
+// The constant may be either operand; as the first it must not be a bias that repeats.
 Found drop_neutral(const SimplifyContext& context, const Draft& draft) {
   if (draft.inputs.size() != 2) return std::nullopt;
   if (is_neutral(context, draft, draft.inputs[1], true)) return same_as(draft.inputs[0]);
@@ -79,6 +83,7 @@ bool is_idempotent(std::string_view id) {
          id == "activation.hard_tanh";
 }
 
+// Pairs of operations of one input: f(f(x)), -(-x), |-x|.
 Found simplify_unary(const SimplifyContext& context, const Draft& draft) {
   if (draft.inputs.size() != 1) return std::nullopt;
   const Node& inner = context.producer(draft.inputs[0]);
@@ -104,6 +109,7 @@ bool can_join(double a, double b, Numerics numerics) {
   return is_power(a) && is_power(b) && std::fabs(product) <= 0x1p64;
 }
 
+// Factors of 1 and -1, and a factor of a factor.
 Found simplify_scale(const SimplifyContext& context, const Draft& draft) {
   if (!draft.is("math.scale")) return std::nullopt;
   const double factor = draft.attributes.number("factor");
@@ -148,6 +154,7 @@ constexpr SimplifyRule kArithmeticRules[] = {
 
 }  // namespace
 
+// The first rule that fits.
 std::optional<Simpler> simplify_arithmetic(const SimplifyContext& context, const Draft& draft) {
   for (const SimplifyRule rule : kArithmeticRules) {
     if (auto found = rule(context, draft)) return found;

@@ -10,6 +10,8 @@ struct FloatFormat {
   int exponent = 0;
 };
 
+// The formats that one cast rounds to as IEEE says; the 8-bit ones may saturate and are left
+// out.
 std::optional<FloatFormat> float_format(DType dtype) {
   switch (dtype) {
     case DType::kF64:
@@ -25,11 +27,13 @@ std::optional<FloatFormat> float_format(DType dtype) {
   }
 }
 
+// Two's complement or unsigned, of whole bytes.
 struct IntegerFormat {
   int bits = 0;
   bool is_signed = false;
 };
 
+// Width and sign of the integer types that casts know.
 std::optional<IntegerFormat> integer_format(DType dtype) {
   switch (dtype) {
     case DType::kI64:
@@ -72,6 +76,8 @@ bool is_exact_widening(DType from, DType to) {
 
 }  // namespace
 
+// A cast to the same type goes; a cast after an exact widening can start from the narrow value.
+// Block formats decode and encode anew and are never dropped.
 std::optional<Simpler> simplify_casts(const SimplifyContext& context, const Draft& draft) {
   if (!draft.is("math.cast")) return std::nullopt;
   const ValueId x = draft.inputs[0];

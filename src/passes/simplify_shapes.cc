@@ -9,10 +9,12 @@ namespace {
 
 using Found = std::optional<Simpler>;
 
+// The node is one of its inputs.
 Found same_as(ValueId value) {
   return Simpler{.value = value};
 }
 
+// The last of two reshapes decides; to its own type it does nothing.
 Found simplify_reshape(const SimplifyContext& context, const Draft& draft) {
   if (!draft.is("shape.reshape")) return std::nullopt;
   const ValueId x = draft.inputs[0];
@@ -38,6 +40,7 @@ std::vector<int64_t> axes_of(std::string_view id, const Attributes& attributes, 
   return axes;
 }
 
+// The two operations that move axes and copy nothing else.
 bool is_permutation_op(std::string_view id) {
   return id == "shape.permute" || id == "shape.transpose";
 }
@@ -77,6 +80,7 @@ std::optional<Bounds> bounds_of(const Attributes& attributes, const TensorType& 
   return bounds;
 }
 
+// A slice of everything goes; a slice of a slice along one axis is one slice of the source.
 Found simplify_slice(const SimplifyContext& context, const Draft& draft) {
   if (!draft.is("shape.slice")) return std::nullopt;
   const ValueId x = draft.inputs[0];
@@ -96,6 +100,7 @@ Found simplify_slice(const SimplifyContext& context, const Draft& draft) {
   return Simpler{.node = Draft{draft.op, {inner.inputs[0]}, std::move(attributes), draft.type}};
 }
 
+// Joining one tensor, repeating nothing, choosing between equals, merging what was just split.
 Found simplify_rest(const SimplifyContext& context, const Draft& draft) {
   const ValueId x = draft.inputs[0];
   if (draft.is("shape.concat") && draft.inputs.size() == 1) return same_as(x);
@@ -112,6 +117,7 @@ constexpr SimplifyRule kShapeRules[] = {simplify_reshape, simplify_permutation, 
 
 }  // namespace
 
+// The first rule that fits.
 std::optional<Simpler> simplify_shapes(const SimplifyContext& context, const Draft& draft) {
   if (!draft.op->id.starts_with("shape.")) return std::nullopt;
   for (const SimplifyRule rule : kShapeRules) {

@@ -5,6 +5,8 @@
 
 namespace quern {
 
+// Users in order, each once. A value is visible if it is an output or is read by name: then no
+// fusion may hide it.
 ValueUsers::ValueUsers(const Graph& graph, const PassOptions& options)
     : users_(graph.values().size()), is_visible_(graph.values().size(), false) {
   for (size_t i = 0; i < graph.nodes().size(); ++i) {

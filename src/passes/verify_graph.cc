@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// The verifier of the IR, and the values that somebody wants to read.
 Result<Graph> verify_graph(const Graph& graph, const PassOptions& options) {
   QUERN_TRY(verify(graph));
   for (const std::string& name : options.readable) {

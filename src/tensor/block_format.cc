@@ -38,6 +38,7 @@ void dequantize_block(const BlockFormat& format, const DecodedBlock& block, floa
 }
 
 template <Kind kKind>
+// Block after block through the decoder of the format.
 void dequantize_blocks(const BlockFormat& format, const std::byte* row, float* out, int64_t n) {
   DecodedBlock block;
   for (int64_t i = 0; i < n; i += format.block_size) {
@@ -49,6 +50,7 @@ void dequantize_blocks(const BlockFormat& format, const std::byte* row, float* o
 
 }  // namespace
 
+// The format of a dtype; null for dtypes without blocks.
 const BlockFormat* find_block_format(DType dtype) {
   for (const auto family : {simple_block_formats(), codebook_block_formats(),
                             ternary_block_formats(), k_block_formats(), iq_block_formats()}) {
@@ -59,10 +61,12 @@ const BlockFormat* find_block_format(DType dtype) {
   return nullptr;
 }
 
+// Whether dequantize_row() takes the dtype: plain numbers and all block formats.
 bool can_dequantize(DType dtype) {
   return can_widen(dtype) || find_block_format(dtype) != nullptr;
 }
 
+// Any such row to f32. Rows of blocks are whole.
 void dequantize_row(DType dtype, const std::byte* row, float* out, int64_t n) {
   if (can_widen(dtype)) return widen_row(dtype, row, out, n);
   const BlockFormat* format = find_block_format(dtype);
@@ -78,11 +82,13 @@ void dequantize_row(DType dtype, const std::byte* row, float* out, int64_t n) {
   }
 }
 
+// Whether quantize_row() takes the dtype: floats, and block formats that we write.
 bool can_encode(DType dtype) {
   const BlockFormat* format = find_block_format(dtype);
   return is_float(dtype) || (format != nullptr && format->encode != nullptr);
 }
 
+// f32 to any such row, rounded or fitted block by block.
 void quantize_row(DType dtype, const float* row, std::byte* out, int64_t n) {
   if (is_float(dtype)) return narrow_row(dtype, row, out, n);
   const BlockFormat* format = find_block_format(dtype);

@@ -102,9 +102,12 @@ Result<void> check_range(int64_t offset, int64_t size, int64_t limit) {
 
 }  // namespace
 
+// A buffer over the whole storage; an empty one without storage.
 Buffer::Buffer(std::shared_ptr<BufferStorage> storage)
     : storage_(std::move(storage)), size_bytes_(storage_ ? storage_->size_bytes() : 0) {}
 
+// Zeroed host memory. Large buffers are mapped, so that pages that are never touched cost
+// nothing.
 Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   if (size_bytes < 0) return fail::invalid("A buffer of {} bytes is negative.", size_bytes);
   if (size_bytes >= kHugePage) {
@@ -121,10 +124,12 @@ Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   return Buffer(std::make_shared<HostStorage>(static_cast<std::byte*>(data), size_bytes, false));
 }
 
+// Bytes that somebody else owns, such as a mapped file: read-only.
 Buffer Buffer::wrap_host(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   return Buffer(std::make_shared<HostStorage>(bytes, std::move(owner)));
 }
 
+// For errors and reports.
 std::string_view Buffer::place() const {
   return storage_ ? storage_->place() : "nowhere";
 }
@@ -138,24 +143,28 @@ Result<Buffer> Buffer::slice(int64_t offset, int64_t size_bytes) const {
   return part;
 }
 
+// The bytes, where the host can see them.
 Result<std::span<const std::byte>> Buffer::host_view() const {
   if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
   QUERN_ASSIGN_OR_RETURN(const auto whole, std::as_const(*storage_).host_view());
   return whole.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size_bytes_));
 }
 
+// The same for writing; borrowed bytes refuse.
 Result<std::span<std::byte>> Buffer::mutable_host_view() {
   if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
   QUERN_ASSIGN_OR_RETURN(const auto whole, storage_->mutable_host_view());
   return whole.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size_bytes_));
 }
 
+// Copies out of any storage, a device's too.
 Result<void> Buffer::read(int64_t offset, std::span<std::byte> destination) const {
   if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
   QUERN_TRY(check_range(offset, static_cast<int64_t>(destination.size()), size_bytes_));
   return storage_->read(offset_ + offset, destination);
 }
 
+// Copies in; the range is checked before anything is written.
 Result<void> Buffer::write(int64_t offset, std::span<const std::byte> source) {
   if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
   QUERN_TRY(check_range(offset, static_cast<int64_t>(source.size()), size_bytes_));

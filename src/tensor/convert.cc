@@ -22,11 +22,13 @@ void widen_each(const std::byte* row, float* out, int64_t n, Convert convert) {
   for (int64_t i = 0; i < n; ++i) out[i] = convert(load<T>(row, i));
 }
 
+// Integers and native floats: a cast, which rounds to nearest even.
 template <class T>
 void widen_native(const std::byte* row, float* out, int64_t n) {
   widen_each<T>(row, out, n, [](T x) { return static_cast<float>(x); });
 }
 
+// Converts each element and stores its code, also at odd addresses.
 template <class Source, class Convert>
 void narrow_each(const Source* row, std::byte* out, int64_t n, Convert convert) {
   for (int64_t i = 0; i < n; ++i) {
@@ -35,6 +37,7 @@ void narrow_each(const Source* row, std::byte* out, int64_t n, Convert convert) 
   }
 }
 
+// One rounding from the source to any float dtype.
 template <class Source>
 void narrow_any(DType dtype, const Source* row, std::byte* out, int64_t n) {
   QUERN_CHECK(is_float(dtype));
@@ -57,11 +60,13 @@ void narrow_any(DType dtype, const Source* row, std::byte* out, int64_t n) {
 
 }  // namespace
 
+// Numbers of one element a block; packed integers and quantised formats are not.
 bool can_widen(DType dtype) {
   const bool is_packed = dtype_info(dtype).block_size != 1;
   return is_float(dtype) || (is_integer(dtype) && !is_packed);
 }
 
+// A row as f32; 64-bit sources round.
 void widen_row(DType dtype, const std::byte* row, float* out, int64_t n) {
   QUERN_CHECK(can_widen(dtype));
   switch (dtype) {

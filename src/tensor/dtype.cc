@@ -81,14 +81,17 @@ static_assert(table_is_in_order(), "a row of the dtype table is out of order");
 
 }  // namespace
 
+// The row of a dtype.
 const DTypeInfo& dtype_info(DType dtype) {
   return kTable[static_cast<size_t>(dtype)];
 }
 
+// All rows, in the order of the enumeration.
 std::span<const DTypeInfo> all_dtypes() {
   return kTable;
 }
 
+// The name of the text forms: "f32", "q4_K".
 std::string_view dtype_name(DType dtype) {
   return dtype_info(dtype).name;
 }

@@ -3,6 +3,7 @@
 
 namespace quern {
 
+// The name behind '@' in the text of a type.
 std::string_view layout_name(LayoutKind kind) {
   switch (kind) {
     case LayoutKind::kRowMajor:

@@ -11,11 +11,13 @@
 
 namespace quern {
 
+// For literals in the program; too many extents are a defect.
 Shape::Shape(std::initializer_list<int64_t> dims) {
   QUERN_CHECK(dims.size() <= kMaxRank);
   for (const int64_t extent : dims) dims_[static_cast<size_t>(rank_++)] = extent;
 }
 
+// For extents from outside: refuses negative ones and more elements than can be counted.
 Result<Shape> Shape::make(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank) {
     return fail::invalid("A shape of rank {} is over the limit of {}.", dims.size(), kMaxRank);

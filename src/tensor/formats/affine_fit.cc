@@ -59,11 +59,13 @@ void refine_scale_min(const float* x, int n, int high, FitStorage storage, Affin
 
 }  // namespace
 
+// What an f16 makes of x; beyond its range the largest finite one.
 float as_f16(float x) {
   constexpr float kLargest = 65504;
   return f16_to_f32(to_f16(std::clamp(x, -kLargest, kLargest)));
 }
 
+// Sums n elements, a multiple of 8, in eight lanes.
 float sum_of(const float* x, int n) {
   LaneSum sum;
   for (int i = 0; i < n; i += 8) {
@@ -72,6 +74,8 @@ float sum_of(const float* x, int n) {
   return sum.total();
 }
 
+// The element largest in size, with its sign; the first of equals. Formats with one scale let it
+// hit an end of their range exactly.
 float extremum_of(const float* x, int n) {
   float result = 0;
   for (int i = 0; i < n; ++i) {
@@ -80,6 +84,7 @@ float extremum_of(const float* x, int n) {
   return result;
 }
 
+// The integers under a given scale and minimum, their error, and the sums that a refit needs.
 AffineFit quantize_affine(const float* x, int n, float scale, float minimum, int low, int high) {
   constexpr float kRounder = 0x1.8p23f;  // adding it rounds to a whole number, ties to even
   // One division; a scale of 0 makes every q the bound nearest to 0.
@@ -112,6 +117,7 @@ AffineFit quantize_affine(const float* x, int n, float scale, float minimum, int
   return fit;
 }
 
+// Fits x ~ scale * q with q from low to high: several starting scales, each refitted once.
 AffineFit search_scale(const float* x, int n, int low, int high, FitStorage storage) {
   // How far inside the end `low` of the range, in steps, the extremum starts. Found by trial on the
   // golden input of ggml's formats.
@@ -130,6 +136,8 @@ AffineFit search_scale(const float* x, int n, int low, int high, FitStorage stor
   return best;
 }
 
+// Fits x ~ scale * q + minimum with q from 0 to high over a grid of ranges; see
+// refine_scale_min().
 AffineFit search_scale_min(const float* x, int n, int high, FitStorage storage) {
   constexpr float kMoreSteps[] = {-1, -0.33f, 0.33f, 1};  // of the range, beyond `high`
   constexpr float kShifts[] = {0, -0.35f, 0.35f};         // of the minimum, in steps

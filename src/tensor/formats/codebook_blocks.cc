@@ -55,6 +55,8 @@ void decode_nvfp4(const std::byte* block, DecodedBlock& out) {
 }
 
 using enum BlockFormat::Kind;
+// Columns: dtype, kind, elements, bytes, scale group, sub-block, activation block, decoder,
+// encoder.
 constexpr BlockFormat kFormats[] = {
     {DType::kIQ4_NL, kScale, 32, 18, 32, 32, 32, decode_iq4_nl, encode_iq4_nl},
     {DType::kIQ4_XS, kSuperScale, 256, 136, 256, 32, 256, decode_iq4_xs, nullptr},

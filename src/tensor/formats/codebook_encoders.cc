@@ -22,6 +22,7 @@ void write_codes(const int8_t* q, const int8_t (&values)[16], std::byte* codes) 
   }
 }
 
+// The scale as f16, then the codes.
 void pack_iq4_nl(const DecodedBlock& in, std::byte* block) {
   store_f16(block, in.scale[0]);
   write_codes(in.q, kIq4Values, block + 2);
@@ -40,6 +41,7 @@ void pack_mxfp4(const DecodedBlock& in, std::byte* block) {
 
 }  // namespace
 
+// See codebook_fit.cc for the search.
 void encode_iq4_nl(const float* x, std::byte* block) {
   encode_block<32, fit_iq4, pack_iq4_nl>(x, block);
 }

@@ -37,6 +37,7 @@ void measure(const float* x, CodebookFit& fit) {
   fit.sum_xq = sum_of(xq, kSize);
 }
 
+// 0 for a scale of 0: all codes are then those of 0.
 float inverse_of(float scale) {
   return scale == 0 ? 0.0f : 1.0f / scale;
 }
@@ -67,6 +68,7 @@ float nearest_fp4(float x) {
   return x < 0 ? -rounded : rounded;
 }
 
+// The nearest fp4 value to each x / scale, with the sums of the fit.
 CodebookFit quantize_fp4(const float* x, float scale) {
   CodebookFit fit;
   fit.scale = scale;
@@ -76,10 +78,12 @@ CodebookFit quantize_fp4(const float* x, float scale) {
   return fit;
 }
 
+// The first of two equal fits stays.
 void keep_better(const CodebookFit& candidate, CodebookFit& best) {
   if (candidate.error < best.error) best = candidate;
 }
 
+// The fit as a decoded block.
 void store(const CodebookFit& fit, DecodedBlock& out) {
   for (int i = 0; i < kSize; ++i) out.q[i] = static_cast<int8_t>(fit.q[i]);
   out.sub[0] = 1;
@@ -88,6 +92,7 @@ void store(const CodebookFit& fit, DecodedBlock& out) {
 
 }  // namespace
 
+// Several places for the largest element, each scale refitted twice by least squares.
 void fit_iq4(const float* x, DecodedBlock& out) {
   // Where the extremum starts: near either end of the codebook and, for a single large element,
   // beyond it. Found by trial on the golden input of ggml's formats.
@@ -105,6 +110,8 @@ void fit_iq4(const float* x, DecodedBlock& out) {
   store(best, out);
 }
 
+// Scales are powers of two: the smallest that reaches the largest element, and the two below,
+// which clip it for finer steps.
 void fit_fp4(const float* x, DecodedBlock& out) {
   const float amax = std::fabs(extremum_of(x, kSize));
   // 2^n with 12 * 2^n >= amax: n = ceil(log2(amax / 12)), from the bits of amax / 12.

@@ -136,6 +136,7 @@ void decode_iq1_m(const std::byte* block, DecodedBlock& out) {
   }
 }
 
+// All iq formats have 256 elements and activation blocks of 256; we do not write them.
 constexpr BlockFormat iq(DType dtype, int bytes, int sub_block, BlockFormat::Decode decode) {
   return {dtype, BlockFormat::Kind::kSuperScale, 256, bytes, 256, sub_block, 256, decode, nullptr};
 }

@@ -115,6 +115,7 @@ void decode_q6_k(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block + 208);
 }
 
+// The columns that all K formats share.
 constexpr BlockFormat super(DType dtype, BlockFormat::Kind kind, int bytes, int sub_block,
                             BlockFormat::Decode decode, BlockFormat::Encode encode) {
   return {dtype, kind, 256, bytes, 256, sub_block, 256, decode, encode};

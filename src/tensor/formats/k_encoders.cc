@@ -50,6 +50,7 @@ void write_scales_and_mins(const DecodedBlock& in, std::byte* bytes) {
   }
 }
 
+// Each packer is the inverse of the decoder of its format.
 void pack_q2_k(const DecodedBlock& in, std::byte* block) {
   for (int j = 0; j < 16; ++j) block[j] = static_cast<std::byte>(in.sub[j] | in.mins[j] << 4);
   write_bit_pairs(in.q, 0, 0, block + 16);
@@ -57,6 +58,7 @@ void pack_q2_k(const DecodedBlock& in, std::byte* block) {
   store_f16(block + 82, in.minimum);
 }
 
+// Integers and sub-scales are stored with their offsets, 4 and 32.
 void pack_q3_k(const DecodedBlock& in, std::byte* block) {
   write_bits(in.q, 4, 2, block);
   write_bit_pairs(in.q, 4, 0, block + 32);
@@ -87,6 +89,7 @@ void pack_q5_k(const DecodedBlock& in, std::byte* block) {
   write_nibbles(in.q, block + 48);
 }
 
+// Integers are stored with the offset 32, sub-scales with a sign.
 void pack_q6_k(const DecodedBlock& in, std::byte* block) {
   for (int h = 0; h < 2; ++h) {
     for (int l = 0; l < 64; ++l) {
@@ -100,6 +103,7 @@ void pack_q6_k(const DecodedBlock& in, std::byte* block) {
   store_f16(block + 208, in.scale[0]);
 }
 
+// The ranges of integers and sub-scales of each format.
 void fit_q2_k(const float* x, DecodedBlock& out) {
   fit_super_scale_min(x, {.sub_block = 16, .low = 0, .high = 3, .sub_low = 0, .sub_high = 15}, out);
 }
@@ -121,6 +125,7 @@ void fit_q6_k(const float* x, DecodedBlock& out) {
 
 }  // namespace
 
+// A block that is not finite is written as NaN; see encode_block().
 void encode_q2_k(const float* x, std::byte* block) {
   encode_block<256, fit_q2_k, pack_q2_k>(x, block);
 }

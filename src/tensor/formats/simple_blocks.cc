@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// 16 bytes to 32 elements, less the offset.
 void read_nibbles(const std::byte* nibbles, int offset, int8_t* q) {
   for (int j = 0; j < 16; ++j) {
     q[j] = static_cast<int8_t>(low_nibble(nibbles[j]) - offset);
@@ -15,6 +16,7 @@ void read_nibbles(const std::byte* nibbles, int offset, int8_t* q) {
   }
 }
 
+// Bit i of the word weighs 16 in element i.
 void add_fifth_bits(uint32_t bits, int8_t* q) {
   for (int i = 0; i < 32; ++i) q[i] = static_cast<int8_t>(q[i] + ((bits >> i & 1) << 4));
 }
@@ -77,6 +79,7 @@ void decode_q2_0(const std::byte* block, DecodedBlock& out) {
   }
 }
 
+// The columns that these formats share: one scale a block, activation blocks of 32.
 constexpr BlockFormat simple(DType dtype, BlockFormat::Kind kind, int size, int bytes,
                              BlockFormat::Decode decode, BlockFormat::Encode encode) {
   return {dtype, kind, size, bytes, size, size, 32, decode, encode};

@@ -15,12 +15,14 @@ void write_nibbles(const int8_t* q, int offset, std::byte* nibbles) {
   }
 }
 
+// Bit 4 of each element, as the word of the 5-bit formats.
 uint32_t fifth_bits(const int8_t* q, int offset) {
   uint32_t bits = 0;
   for (int i = 0; i < 32; ++i) bits |= static_cast<uint32_t>((q[i] + offset) >> 4 & 1) << i;
   return bits;
 }
 
+// Each packer is the inverse of the decoder of its format.
 void pack_q8_0(const DecodedBlock& in, std::byte* block) {
   store_f16(block, in.scale[0]);
   for (int i = 0; i < 32; ++i) block[2 + i] = static_cast<std::byte>(in.q[i]);
@@ -50,6 +52,7 @@ void pack_q5_1(const DecodedBlock& in, std::byte* block) {
   write_nibbles(in.q, 0, block + 8);
 }
 
+// The range of integers of each format, and whether it has a minimum.
 void fit_q8_0(const float* x, DecodedBlock& out) {
   fit_amax(x, 32, 127, out);
 }
@@ -68,6 +71,7 @@ void fit_q5_1(const float* x, DecodedBlock& out) {
 
 }  // namespace
 
+// A block that is not finite is written as NaN; see encode_block().
 void encode_q8_0(const float* x, std::byte* block) {
   encode_block<32, fit_q8_0, pack_q8_0>(x, block);
 }

@@ -27,10 +27,12 @@ struct SuperFit {
   std::array<AffineFit, kMaxSubBlocks> fits;
 };
 
+// 16 sub-blocks of 16 elements, or 8 of 32.
 size_t num_sub_blocks(const SuperRanges& ranges) {
   return static_cast<size_t>(kSuperBlock / ranges.sub_block);
 }
 
+// The elements of sub-block j.
 const float* sub_block(const float* x, const SuperRanges& ranges, size_t j) {
   return x + j * static_cast<size_t>(ranges.sub_block);
 }
@@ -64,6 +66,7 @@ void choose_integers(const float* x, const SuperRanges& ranges, const AffineFit&
   }
 }
 
+// Every sub-block with its best integers under the common scales.
 SuperFit fit_integers(const float* x, const SuperRanges& ranges, const SubFits& ideal, float scale,
                       float minimum) {
   SuperFit super;
@@ -115,6 +118,7 @@ SuperFit improve(const float* x, const SuperRanges& ranges, const SubFits& ideal
   return best;
 }
 
+// The fit as a decoded block.
 void store(const SuperFit& super, const SuperRanges& ranges, DecodedBlock& out) {
   out.scale[0] = super.scale;
   out.minimum = super.minimum;
@@ -130,6 +134,7 @@ void store(const SuperFit& super, const SuperRanges& ranges, DecodedBlock& out) 
 
 }  // namespace
 
+// Formats without minimums: q3_K and q6_K.
 void fit_super_scale(const float* x, const SuperRanges& ranges, DecodedBlock& out) {
   SubFits ideal;
   float largest = 0;
@@ -145,6 +150,7 @@ void fit_super_scale(const float* x, const SuperRanges& ranges, DecodedBlock& ou
   store(improve(x, ranges, ideal, scale, 0), ranges, out);
 }
 
+// Formats whose sub-blocks have minimums, which are 0 or less: q2_K, q4_K and q5_K.
 void fit_super_scale_min(const float* x, const SuperRanges& ranges, DecodedBlock& out) {
   SubFits ideal;
   float largest_scale = 0;
