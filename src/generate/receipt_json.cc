@@ -208,6 +208,11 @@ Result<void> read_model(const ordered_json& json, Receipt& receipt) {
   return reader.finish();
 }
 
+// Overrides are written as i64; a larger number was never one.
+bool is_beyond_int64(const ordered_json& value) {
+  return value.is_number_unsigned() && !std::in_range<int64_t>(value.get<uint64_t>());
+}
+
 Result<void> read_overrides(const ordered_json& json, Receipt& receipt) {
   if (!json.is_object())
     return fail::invalid("The receipt's options 'overrides' is not an object.");
@@ -215,9 +220,9 @@ Result<void> read_overrides(const ordered_json& json, Receipt& receipt) {
     MetadataOverride item{key, {}};
     if (value.is_string()) {
       item.value = MetadataValue::text(value.get<std::string>());
-    } else if (value.is_number_integer()) {
+    } else if (value.is_number_integer() && !is_beyond_int64(value)) {
       item.value = MetadataValue::number(value.get<int64_t>());
-    } else if (value.is_number()) {
+    } else if (value.is_number_float()) {
       item.value = MetadataValue::number(value.get<double>());
     } else {
       return fail::invalid("The receipt's override '{}' is no number and no text.", key);

@@ -120,7 +120,8 @@ Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int
 Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto file, MappedFile::open(path));
   QUERN_TRY(check_file(file->bytes(), path));
-  Cursor cursor(file->bytes(), path);
+  // The checksum at the end is no content.
+  Cursor cursor(file->bytes().first(file->bytes().size() - 8), path);
   QUERN_TRY(cursor.take(sizeof(kMagic)));
   QUERN_ASSIGN_OR_RETURN(const auto version, cursor.get<uint32_t>());
   if (version != kVersion) {

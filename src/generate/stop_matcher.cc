@@ -1,4 +1,4 @@
-// Earliest match wins; a possible begin of one stays held.
+// The match that is complete first wins; a possible begin of one stays held.
 #include "generate/stop_matcher.h"
 
 #include <algorithm>
@@ -24,15 +24,17 @@ StopMatcher::StopMatcher(std::vector<std::string> stops) : stops_(std::move(stop
 std::string StopMatcher::push(std::string_view text) {
   if (has_stopped_) return "";
   held_ += text;
-  size_t match = std::string::npos;
+  // By end, so that it does not matter how the text was cut into pieces; then by begin.
+  std::pair match(std::string::npos, std::string::npos);
   size_t keep = 0;
   for (const std::string& stop : stops_) {
-    match = std::min(match, held_.find(stop));
+    if (const size_t at = held_.find(stop); at != std::string::npos)
+      match = std::min(match, {at + stop.size(), at});
     keep = std::max(keep, partial_match(held_, stop));
   }
-  has_stopped_ = match != std::string::npos;
+  has_stopped_ = match.first != std::string::npos;
   // What may be the begin of a stop string stays held until more text decides.
-  const size_t shown = has_stopped_ ? match : held_.size() - keep;
+  const size_t shown = has_stopped_ ? match.second : held_.size() - keep;
   std::string result = held_.substr(0, shown);
   held_ = has_stopped_ ? "" : held_.substr(shown);
   return result;

@@ -14,6 +14,7 @@ class StopMatcher {
   // Empty strings are ignored.
   explicit StopMatcher(std::vector<std::string> stops);
   // The text that can be shown now. After a match has_stopped() is true and the rest is dropped.
+  // The stop string that is complete first counts, so the result does not depend on the cuts.
   std::string push(std::string_view text);
   // The text held back, when generation ends without a match.
   std::string flush();
