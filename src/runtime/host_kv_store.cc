@@ -205,7 +205,7 @@ Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
 // Only moves the end: the rows were written by the run.
 Result<void> HostKvStore::commit(int32_t sequence, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
-  if (count < 0 || found->length + count > found->reserved) {
+  if (count < 0 || count > found->reserved - found->length) {
     return fail::out_of_range("{} rows cannot be committed after {}; {} are reserved.", count,
                               found->length, found->reserved);
   }
