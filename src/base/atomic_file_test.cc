@@ -28,6 +28,7 @@ class AtomicFileTest : public testing::Test {
   const test::TemporaryFolder folder_{"atomic_file"};
 };
 
+// Nothing under the name before.
 TEST_F(AtomicFileTest, AppearsWholeAtCommit) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file) << file.error().message;
@@ -45,6 +46,7 @@ TEST_F(AtomicFileTest, AppearsWholeAtCommit) {
   EXPECT_FALSE(file->commit());
 }
 
+// For files that are made again easily.
 TEST_F(AtomicFileTest, AppearsWithoutWaitingForTheDisk) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -53,6 +55,7 @@ TEST_F(AtomicFileTest, AppearsWithoutWaitingForTheDisk) {
   EXPECT_EQ(content(), "quick");
 }
 
+// An error on the way loses nothing.
 TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
   std::ofstream(path()) << "old";
   {
@@ -65,6 +68,7 @@ TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
   EXPECT_EQ(num_files(), 1);
 }
 
+// No bytes are content, too.
 TEST_F(AtomicFileTest, AnEmptyFileIsAFile) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -93,6 +97,7 @@ TEST_F(AtomicFileTest, PiecesOfAnySizeKeepTheirOrder) {
   EXPECT_TRUE(content() == expected);
 }
 
+// And neither mixes into the other.
 TEST_F(AtomicFileTest, TheLastOfTwoWritersWins) {
   auto first = AtomicFile::create(path());
   auto second = AtomicFile::create(path());
@@ -106,6 +111,7 @@ TEST_F(AtomicFileTest, TheLastOfTwoWritersWins) {
   EXPECT_EQ(num_files(), 1);
 }
 
+// Later calls are mistakes of the program.
 TEST_F(AtomicFileTest, ACommittedFileSaysSo) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -119,6 +125,7 @@ TEST_F(AtomicFileTest, ACommittedFileSaysSo) {
   EXPECT_EQ(again.error().message, "File '" + path() + "' was committed before.");
 }
 
+// At the rename.
 TEST_F(AtomicFileTest, AFolderThatVanishedIsAnError) {
   const std::string inner = folder_.file("inner");
   fs::create_directory(inner);
@@ -133,12 +140,14 @@ TEST_F(AtomicFileTest, AFolderThatVanishedIsAnError) {
       << result.error().message;
 }
 
+// A rename would replace /dev/null.
 TEST_F(AtomicFileTest, DevicesAreRefused) {
   const auto device = AtomicFile::create("/dev/full");
   ASSERT_FALSE(device);
   EXPECT_EQ(device.error().message, "'/dev/full' exists and is not a regular file.");
 }
 
+// Users act on paths.
 TEST_F(AtomicFileTest, ErrorsNameThePath) {
   const auto missing = AtomicFile::create(folder_.file("none/x.bin"));
   ASSERT_FALSE(missing);

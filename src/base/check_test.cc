@@ -6,11 +6,13 @@
 namespace quern {
 namespace {
 
+// All that a report of a crash has.
 TEST(CheckDeathTest, AFailedCheckNamesConditionAndPlace) {
   const int rows = 3;
   EXPECT_DEATH(QUERN_CHECK(rows == 4), "check_test.cc:[0-9]+: Internal check failed: rows == 4");
 }
 
+// It may have effects.
 TEST(Check, AConditionIsEvaluatedOnce) {
   int calls = 0;
   QUERN_CHECK(++calls == 1);
@@ -27,6 +29,7 @@ TEST(Check, ItIsOneStatement) {
   EXPECT_EQ(taken, 0);
 }
 
+// Their conditions are not even evaluated.
 TEST(CheckDeathTest, DebugChecksCostNothingInARelease) {
   int calls = 0;
 #ifdef NDEBUG

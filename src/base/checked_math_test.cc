@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
 
+// Up to both ends.
 TEST(CheckedMath, ProductsThatFitAreExact) {
   EXPECT_EQ(checked_multiply(0, kMax), 0);
   EXPECT_EQ(checked_multiply(1, kMin), kMin);
@@ -19,6 +20,7 @@ TEST(CheckedMath, ProductsThatFitAreExact) {
   EXPECT_EQ(checked_multiply(kMax / 3, 3), kMax / 3 * 3);
 }
 
+// One past either end.
 TEST(CheckedMath, ProductsThatDoNotFitAreNothing) {
   EXPECT_FALSE(checked_multiply(kMax, 2));
   EXPECT_FALSE(checked_multiply(kMax / 3 + 1, 3));
@@ -27,6 +29,7 @@ TEST(CheckedMath, ProductsThatDoNotFitAreNothing) {
   EXPECT_FALSE(checked_multiply(kMin, 2));
 }
 
+// Carries in both directions.
 TEST(CheckedMath, SumsStopAtBothEnds) {
   EXPECT_EQ(checked_add(kMax - 1, 1), kMax);
   EXPECT_EQ(checked_add(kMin + 1, -1), kMin);
@@ -35,6 +38,7 @@ TEST(CheckedMath, SumsStopAtBothEnds) {
   EXPECT_FALSE(checked_add(kMin, -1));
 }
 
+// 0 of them for nothing.
 TEST(CheckedMath, CeilDivideCountsThePieces) {
   EXPECT_EQ(ceil_divide(0, 5), 0);
   EXPECT_EQ(ceil_divide(1, 5), 1);
@@ -44,6 +48,7 @@ TEST(CheckedMath, CeilDivideCountsThePieces) {
   EXPECT_EQ(ceil_divide(kMax - 63, 64), kMax / 64);
 }
 
+// Multiples stay.
 TEST(CheckedMath, RoundUpGivesTheNextMultiple) {
   EXPECT_EQ(round_up(0, 64), 0);
   EXPECT_EQ(round_up(1, 64), 64);

@@ -42,16 +42,19 @@ class EnvironmentTest : public testing::Test {
   std::vector<std::pair<std::string, std::optional<std::string>>> before_;
 };
 
+// Not the password file.
 TEST_F(EnvironmentTest, HomeIsTheVariable) {
   ASSERT_EQ(::setenv("HOME", "/somewhere else", 1), 0);
   EXPECT_EQ(read_environment().home, "/somewhere else");
 }
 
+// Containers may have none.
 TEST_F(EnvironmentTest, WithoutHomeItIsTheCurrentFolder) {
   ASSERT_EQ(::unsetenv("HOME"), 0);
   EXPECT_EQ(read_environment().home, ".");
 }
 
+// Tests and callers change variables.
 TEST_F(EnvironmentTest, EachCallLooksAgain) {
   ASSERT_EQ(::setenv("HOME", "/a", 1), 0);
   const Environment first = read_environment();

@@ -16,6 +16,7 @@ constexpr ErrorCode kAllCodes[] = {
     ErrorCode::kUnimplemented,      ErrorCode::kUnavailable, ErrorCode::kCancelled,
     ErrorCode::kDeadlineExceeded,   ErrorCode::kInternal};
 
+// Names are part of the JSON output.
 TEST(Error, EachCodeHasAName) {
   std::set<std::string_view> names;
   for (const ErrorCode code : kAllCodes) {
@@ -28,6 +29,7 @@ TEST(Error, EachCodeHasAName) {
   EXPECT_EQ(error_code_name(static_cast<ErrorCode>(99)), "unknown");
 }
 
+// Read from the outside in.
 TEST(Error, ContextStandsBeforeTheMessage) {
   const Error error{ErrorCode::kDataLoss, "The file ends early."};
   const Error with = error.with_context("While loading 'x.gguf'");
@@ -55,6 +57,7 @@ Result<std::string> quarter_text(int value, int& calls) {
   return std::to_string(second);
 }
 
+// What the macros expand to.
 TEST(Result, TheFirstErrorEndsTheFunction) {
   int calls = 0;
   EXPECT_EQ(quarter_text(12, calls).value(), "3");
@@ -83,12 +86,14 @@ Result<void> sum_owned(std::vector<int>& seen) {
   return {};
 }
 
+// No copies in between.
 TEST(Result, ValuesThatOnlyMoveAreHandedOver) {
   std::vector<int> seen;
   EXPECT_TRUE(sum_owned(seen));
   EXPECT_EQ(seen, (std::vector<int>{0, 1, 2}));
 }
 
+// A result without a value.
 TEST(Result, VoidHasAnErrorOrNothing) {
   Result<void> good;
   EXPECT_TRUE(good);

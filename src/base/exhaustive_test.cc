@@ -37,6 +37,7 @@ bool fits(Wide value) {
   return value >= INT64_MIN && value <= INT64_MAX;
 }
 
+// Every pair of numbers next to a power of two.
 TEST(CheckedMathEdges, ProductsAndSumsAgreeWith128Bits) {
   const auto numbers = edge_numbers();
   for (const int64_t a : numbers) {
@@ -56,6 +57,7 @@ TEST(CheckedMathEdges, ProductsAndSumsAgreeWith128Bits) {
   }
 }
 
+// Division and multiplication agree.
 TEST(CheckedMathEdges, PiecesHoldTheWhole) {
   for (const int64_t a : edge_numbers()) {
     if (a < 0) continue;
@@ -98,6 +100,7 @@ TEST(HashQuality, BitsOfNumbersAreBalanced) {
   for (const int count : ones) EXPECT_NEAR(count, kCount / 2, 5 * 71);  // five deviations
 }
 
+// "ab", "c" is not "a", "bc".
 TEST(HashQuality, BordersOfTextsCount) {
   std::set<uint64_t> hashes;
   EXPECT_TRUE(hashes.insert(Hasher().text("ab").text("").digest()).second);
@@ -131,6 +134,7 @@ const std::vector<DigestRow> kDigests = {
     {1000, "6b0df76627243d095b0c4400cb658b7e804dd03461cc03aee8fc8fe0bcada168"},
 };
 
+// Each length around the padding of one and two blocks.
 TEST(Sha256Lengths, AgreeWithHashlib) {
   for (const DigestRow& row : kDigests) {
     std::vector<std::byte> bytes;
@@ -143,6 +147,7 @@ TEST(Sha256Lengths, AgreeWithHashlib) {
   }
 }
 
+// All 256.
 TEST(EscapeEveryByte, ReplacesFiveAndKeepsTheRest) {
   for (int code = 0; code < 256; ++code) {
     const std::string text(1, static_cast<char>(code));

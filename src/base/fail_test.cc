@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// A wrong code changes an exit code.
 TEST(Fail, EachMakerHasItsCode) {
   EXPECT_EQ(fail::invalid("x").value().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(fail::not_found("x").value().code, ErrorCode::kNotFound);
@@ -22,6 +23,7 @@ TEST(Fail, EachMakerHasItsCode) {
   EXPECT_EQ(fail::with(ErrorCode::kCancelled, "x").value().code, ErrorCode::kCancelled);
 }
 
+// Braces in values are not formats.
 TEST(Fail, MessagesAreFormatted) {
   const std::string owner = "blk.3.attn_q.weight";
   const std::string_view type = "q4_K";
@@ -44,6 +46,7 @@ Result<int> refuse() {
   return fail::unavailable("File '{}' cannot be opened.", "a.bin");
 }
 
+// One expression in every function.
 TEST(Fail, AMakerIsAResultOfAnyType) {
   const Result<int> result = refuse();
   ASSERT_FALSE(result);

@@ -99,6 +99,7 @@ TEST_F(FilesUnderFailure, AFailedFileCanBeBegunAnew) {
   EXPECT_EQ(num_files(), 1);
 }
 
+// Between create and commit anything may happen.
 TEST_F(FilesUnderFailure, TheTargetMayBecomeAFolderMeanwhile) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -112,6 +113,7 @@ TEST_F(FilesUnderFailure, TheTargetMayBecomeAFolderMeanwhile) {
   EXPECT_TRUE(fs::exists(path() + "/inside"));
 }
 
+// Before a byte is written.
 TEST_F(FilesUnderFailure, FoldersAndPipesAreNoTargets) {
   const auto folder = AtomicFile::create(folder_.path());
   ASSERT_FALSE(folder);
@@ -123,6 +125,7 @@ TEST_F(FilesUnderFailure, FoldersAndPipesAreNoTargets) {
   EXPECT_EQ(MappedFile::open(folder_.path()).error().code, ErrorCode::kUnavailable);
 }
 
+// They may still be writing.
 TEST_F(FilesUnderFailure, LeftOversOfOtherProcessesAreNotTouched) {
   const std::string left_over = path() + "." + std::to_string(::getpid()) + "-0.part";
   std::ofstream(left_over) << "somebody's";
@@ -177,6 +180,7 @@ TEST_F(FilesUnderFailure, ReadersSeeOneWholeVersion) {
   EXPECT_EQ(num_files(), 1);
 }
 
+// The old object owns nothing.
 TEST_F(FilesUnderFailure, MovedFilesCommitOnce) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -192,6 +196,7 @@ TEST_F(FilesUnderFailure, MovedFilesCommitOnce) {
   EXPECT_EQ(content(), "abcdef");
 }
 
+// Padding of model files.
 TEST_F(FilesUnderFailure, ZerosAreCounted) {
   for (const int64_t count : {int64_t{-5}, int64_t{0}, int64_t{1}, int64_t{255}, int64_t{256},
                               int64_t{257}, int64_t{300'000}}) {

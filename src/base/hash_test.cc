@@ -18,6 +18,7 @@ TEST(Hasher, IsTheStatedFunction) {
   EXPECT_EQ(Hasher().number(0x0123456789abcdefU).digest(), 0xf1b1f7378097a748U);
 }
 
+// Texts carry their length.
 TEST(Hasher, BytesJoinAndTextsDoNot) {
   EXPECT_EQ(Hasher().bytes("ab", 2).bytes("c", 1).digest(), Hasher().bytes("abc", 3).digest());
   EXPECT_NE(Hasher().text("ab").text("c").digest(), Hasher().text("a").text("bc").digest());
@@ -25,12 +26,14 @@ TEST(Hasher, BytesJoinAndTextsDoNot) {
   EXPECT_NE(Hasher().text("").digest(), Hasher().digest());
 }
 
+// A multiplication alone would lose them.
 TEST(Hasher, ZerosCount) {
   const std::array<char, 3> zeros = {};
   EXPECT_NE(Hasher().bytes(zeros.data(), 1).digest(), Hasher().bytes(zeros.data(), 2).digest());
   EXPECT_NE(Hasher().number(0).digest(), Hasher().digest());
 }
 
+// It may be asked in between.
 TEST(Hasher, DigestLeavesTheStateAlone) {
   Hasher hasher;
   hasher.text("a");
@@ -39,6 +42,7 @@ TEST(Hasher, DigestLeavesTheStateAlone) {
   EXPECT_EQ(hasher.number(1).digest(), Hasher().text("a").number(1).digest());
 }
 
+// Ids and extents are small.
 TEST(Hasher, SmallNumbersDoNotCollide) {
   std::set<uint64_t> seen;
   for (uint64_t i = 0; i < 20'000; ++i) seen.insert(Hasher().number(i).digest());

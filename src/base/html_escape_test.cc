@@ -6,11 +6,13 @@
 namespace quern {
 namespace {
 
+// Inside attributes as well.
 TEST(EscapeHtml, ReplacesWhatMeansSomething) {
   EXPECT_EQ(escape_html("a < b && c > \"d\" 'e'"),
             "a &lt; b &amp;&amp; c &gt; &#34;d&#34; &#39;e&#39;");
 }
 
+// UTF-8 is not touched.
 TEST(EscapeHtml, KeepsEverythingElse) {
   EXPECT_EQ(escape_html(""), "");
   EXPECT_EQ(escape_html("plain; text\n\t#1"), "plain; text\n\t#1");

@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// Without copying them.
 TEST(MappedFile, HoldsTheBytesOfTheFile) {
   const std::string path = testing::TempDir() + "quern_mapped_file_test.bin";
   std::ofstream(path, std::ios::binary) << "quern";
@@ -23,6 +24,7 @@ TEST(MappedFile, HoldsTheBytesOfTheFile) {
   std::filesystem::remove(path);
 }
 
+// mmap refuses a length of 0.
 TEST(MappedFile, EmptyFileIsEmpty) {
   const std::string path = testing::TempDir() + "quern_mapped_file_empty.bin";
   std::ofstream(path, std::ios::binary).flush();
@@ -32,6 +34,7 @@ TEST(MappedFile, EmptyFileIsEmpty) {
   std::filesystem::remove(path);
 }
 
+// A model may be replaced while it runs.
 TEST(MappedFile, OutlivesTheNameOfTheFile) {
   const test::TemporaryFolder folder("mapped_file");
   const std::string path = folder.file("model.bin");
@@ -63,6 +66,7 @@ TEST(MappedFile, HintsAtAnyRangeKeepTheBytes) {
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), content);
 }
 
+// Not "not found".
 TEST(MappedFile, WithoutPermissionItIsUnavailable) {
   if (::geteuid() == 0) GTEST_SKIP() << "This user may read every file.";
   const test::TemporaryFolder folder("mapped_file");
@@ -72,6 +76,7 @@ TEST(MappedFile, WithoutPermissionItIsUnavailable) {
   EXPECT_EQ(MappedFile::open(path).error().code, ErrorCode::kUnavailable);
 }
 
+// Users act on paths.
 TEST(MappedFile, ErrorsNameThePath) {
   const auto missing = MappedFile::open("/nonexistent/quern.gguf");
   ASSERT_FALSE(missing);

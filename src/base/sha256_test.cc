@@ -34,6 +34,7 @@ TEST(Sha256, PiecesDoNotMatter) {
   }
 }
 
+// Each flipped bit changes the digest.
 TEST(Sha256, EveryBitCounts) {
   const std::string text(100, 'x');
   for (size_t bit = 0; bit < 800; ++bit) {

@@ -27,6 +27,7 @@ void expect_each_once(ThreadPool& pool, int64_t num_chunks) {
   }
 }
 
+// Each chunk once, none twice.
 TEST(ThreadPoolStress, EverySizeOnEveryNumberOfThreads) {
   for (int threads = 1; threads <= 9; ++threads) {
     ThreadPool pool(threads);
@@ -68,6 +69,7 @@ TEST(ThreadPoolStress, ThousandsOfJobs) {
   EXPECT_EQ(sum, expected);
 }
 
+// Pools of several models in one process.
 TEST(ThreadPoolStress, PoolsBesideEachOther) {
   std::vector<std::jthread> callers;
   std::atomic<int64_t> total = 0;
@@ -137,6 +139,7 @@ TEST(ThreadPoolStress, ExpectationsChangeNothing) {
   }
 }
 
+// Longer than they spin.
 TEST(ThreadPoolStress, WorkersComeBackAfterALongSleep) {
   ThreadPool pool(4);
   for (int round = 0; round < 5; ++round) {
@@ -145,6 +148,7 @@ TEST(ThreadPoolStress, WorkersComeBackAfterALongSleep) {
   }
 }
 
+// Threads that start while the pool ends.
 TEST(ThreadPoolStress, PoolsComeAndGo) {
   for (int round = 0; round < 200; ++round) {
     ThreadPool pool(1 + round % 5);

@@ -14,6 +14,7 @@
 namespace quern {
 namespace {
 
+// For every number of threads.
 TEST(ThreadPool, RunsEachChunkOnce) {
   for (const int threads : {1, 2, 5}) {
     ThreadPool pool(threads);
@@ -29,6 +30,7 @@ TEST(ThreadPool, RunsEachChunkOnce) {
   }
 }
 
+// A late worker must not take the next job's chunks.
 TEST(ThreadPool, ManyShortJobsKeepTheirResults) {
   ThreadPool pool(3);
   std::atomic<int64_t> total{0};
@@ -38,6 +40,7 @@ TEST(ThreadPool, ManyShortJobsKeepTheirResults) {
   EXPECT_EQ(total.load(), int64_t{6} * 20000 * 19999 / 2);
 }
 
+// The futex path, not the spin.
 TEST(ThreadPool, WorkersWakeAfterSleeping) {
   ThreadPool pool(2);
   for (int round = 0; round < 3; ++round) {
@@ -76,6 +79,7 @@ TEST(ThreadPool, ExpectationsLeaveJobsAlone) {
   }
 }
 
+// Work is stolen from the back.
 TEST(ThreadPool, AThreadThatIsStuckLeavesItsOtherChunksToTheRest) {
   ThreadPool pool(2);
   std::atomic<bool> is_released{false};
@@ -91,6 +95,7 @@ TEST(ThreadPool, AThreadThatIsStuckLeavesItsOtherChunksToTheRest) {
   EXPECT_EQ(others.load(), 99);
 }
 
+// Fields of 20 bits.
 TEST(ThreadPool, MoreChunksThanARangeHasUnits) {
   ThreadPool pool(3);
   constexpr int64_t kChunks = (int64_t{1} << 21) + 7;
@@ -103,6 +108,7 @@ TEST(ThreadPool, MoreChunksThanARangeHasUnits) {
   EXPECT_EQ(sum.load(), kChunks * (kChunks - 1) / 2);
 }
 
+// Memory stays with its thread.
 TEST(ThreadPool, ThreadsBeginWithRangesOfNeighbours) {
   ThreadPool pool(2);
   // Both threads wait for each other at their first chunk, so each begins with its own.
@@ -118,6 +124,7 @@ TEST(ThreadPool, ThreadsBeginWithRangesOfNeighbours) {
   EXPECT_NE(thread_of[0], thread_of[32]);
 }
 
+// No threads are started.
 TEST(ThreadPool, CountsBelowOneMeanTheCallerAlone) {
   for (const int threads : {-7, 0, 1}) {
     ThreadPool pool(threads);
@@ -133,6 +140,7 @@ TEST(ThreadPool, CountsBelowOneMeanTheCallerAlone) {
   }
 }
 
+// Zero and negative.
 TEST(ThreadPool, NoChunksCallNothing) {
   ThreadPool pool(2);
   for (const int64_t chunks : {int64_t{0}, int64_t{-1}, INT64_MIN}) {
@@ -167,6 +175,7 @@ TEST(ThreadPool, ResultsAreVisibleAfterwards) {
   EXPECT_EQ(std::accumulate(values.begin(), values.end(), int64_t{0}), int64_t{50} * 999 * 500);
 }
 
+// No statics.
 TEST(ThreadPool, PoolsDoNotShareAnything) {
   ThreadPool outer(2);
   std::atomic<int64_t> total{0};
@@ -177,6 +186,7 @@ TEST(ThreadPool, PoolsDoNotShareAnything) {
   EXPECT_EQ(total.load(), 79 * 80 / 2);
 }
 
+// Right after a job, and without one.
 TEST(ThreadPool, ThePoolMayEndAtAnyTime) {
   for (int i = 0; i < 10; ++i) {
     ThreadPool idle(3);
@@ -185,6 +195,7 @@ TEST(ThreadPool, ThePoolMayEndAtAnyTime) {
   }
 }
 
+// What taskset leaves.
 TEST(AvailableCpus, IsAtLeastOneAndTheAffinityMask) {
   EXPECT_GE(available_cpus(), 1);
   cpu_set_t before;

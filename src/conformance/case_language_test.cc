@@ -49,6 +49,7 @@ std::string meaning(std::string_view input) {
   return text + "]";
 }
 
+// And each way in which a word is none.
 TEST(CaseLanguage, EveryWordHasItsMeaning) {
   struct {
     const char* input;
@@ -95,6 +96,7 @@ TEST(CaseLanguage, EveryWordHasItsMeaning) {
   for (const auto& row : rows) EXPECT_EQ(meaning(row.input), row.meaning) << row.input;
 }
 
+// A table in the program still has typos.
 TEST(CaseLanguage, DefectsNameTheRow) {
   const auto error = [](CaseRow row) {
     const auto pattern = parse_case_row(row, builtin_ops());
@@ -111,6 +113,7 @@ TEST(CaseLanguage, DefectsNameTheRow) {
             std::string::npos);
 }
 
+// They share inputs and sizes.
 TEST(CaseLanguage, OneRowServesSeveralOperations) {
   const auto patterns =
       parse_case_row({"math.exp math.log  math.sin", "f[N]", "", "N=2; N=3", "N"}, builtin_ops());
@@ -123,6 +126,7 @@ TEST(CaseLanguage, OneRowServesSeveralOperations) {
   }
 }
 
+// Certificates are read by people.
 TEST(CaseLanguage, SizesAreDescribedByPort) {
   const auto text = [](CaseRow row) {
     const auto pattern = parsed(row);
@@ -138,6 +142,7 @@ TEST(CaseLanguage, SizesAreDescribedByPort) {
   EXPECT_EQ(text({"shape.concat", "f[N] f[N] f[D]", "", "N=2 D=3", ""}), "a [2], a [2], a [3]");
 }
 
+// Fixed ones do not.
 TEST(CaseLanguage, DtypesFollowTheOneUnderTest) {
   InputPattern fixed{.type = TypeKind::kFixed, .dtype = DType::kI16};
   InputPattern real{.type = TypeKind::kFloat}, compute{.type = TypeKind::kCompute};
@@ -193,6 +198,7 @@ TEST(CaseDraws, BoundKindsAreTheSameInAllSets) {
   }
 }
 
+// Each row on its own.
 TEST(CaseDraws, RowsOfProbabilitiesSumToOne) {
   SymbolValues sizes;
   sizes.set('N', 7);
@@ -205,6 +211,7 @@ TEST(CaseDraws, RowsOfProbabilitiesSumToOne) {
   }
 }
 
+// A factorisation by hand succeeds.
 TEST(CaseDraws, PositiveDefiniteMatricesAre) {
   SymbolValues sizes;
   for (const int64_t n : {1, 2, 5, 9}) {
@@ -244,6 +251,7 @@ TEST(CaseDraws, ActivationsFillTheirRange) {
   EXPECT_LE(std::ranges::max(wide), 32639);
 }
 
+// Small numbers alone would hide overflows.
 TEST(CaseDraws, IntegersHaveAllTheirBits) {
   SymbolValues sizes;
   sizes.set('N', 400);
@@ -256,6 +264,7 @@ TEST(CaseDraws, IntegersHaveAllTheirBits) {
   }
 }
 
+// Rows of no elements.
 TEST(CaseDraws, NothingIsDrawnForEmptyTensors) {
   SymbolValues sizes;
   sizes.set('N', 0);
@@ -264,6 +273,7 @@ TEST(CaseDraws, NothingIsDrawnForEmptyTensors) {
   }
 }
 
+// They stand in certificates.
 TEST(ValueSets, HaveNames) {
   EXPECT_EQ(value_set_name(ValueSet::kNormal), "normal");
   EXPECT_EQ(value_set_name(ValueSet::kOutliers), "outliers");

@@ -30,6 +30,7 @@ std::vector<double> drawn(const char* input, int64_t n, ValueSet set = ValueSet:
   return *numbers_of(tensors->at(0));
 }
 
+// The table is text in the program.
 TEST(CaseTable, EveryRowParses) {
   for (const CaseRow& row : case_rows()) {
     const auto patterns = parse_case_row(row, builtin_ops());
@@ -57,6 +58,7 @@ TEST(CaseTable, CoversEveryOperation) {
   }
 }
 
+// The parts of a word.
 TEST(CasePattern, ReadsExtentsAndKinds) {
   const CasePattern pattern =
       parse({"math.layernorm", "f[N,2*D] - f[7]", "eps=0.5", "N=2 D=3; N=0 D=1", "N"});
@@ -72,6 +74,7 @@ TEST(CasePattern, ReadsExtentsAndKinds) {
   EXPECT_EQ(describe_sizes(pattern, pattern.sizes[0]), "x [2, 6], bias [7]");
 }
 
+// What kernels get wrong first.
 TEST(CasePattern, StandardSizesHaveZeroOneOddPrimeAndLarge) {
   const CasePattern pattern = parse({"math.softmax", "f[N,D]", "", "", ""});
   std::set<int64_t> rows, columns;
@@ -83,6 +86,7 @@ TEST(CasePattern, StandardSizesHaveZeroOneOddPrimeAndLarge) {
   EXPECT_EQ(columns, (std::set<int64_t>{0, 1, 5, 13, 65, 4099}));
 }
 
+// And not on others.
 TEST(CasePattern, RunsOnTheDtypesOfItsKind) {
   EXPECT_EQ(parse({"math.exp", "f[N]", "", "", ""}).dtypes().size(), 6u);
   EXPECT_EQ(parse({"math.add", "n[N] n[N]", "", "", ""}).dtypes().size(), 14u);
@@ -93,6 +97,7 @@ TEST(CasePattern, RunsOnTheDtypesOfItsKind) {
   EXPECT_EQ(dtype_of({.type = TypeKind::kComplex}, DType::kF64), DType::kComplex128);
 }
 
+// Never a case that is left out in silence.
 TEST(CasePattern, DefectsAreErrors) {
   for (const CaseRow& row :
        {CaseRow{"no.such", "f[N]", "", "", ""}, CaseRow{"math.exp", "g[N]", "", "", ""},
@@ -102,6 +107,7 @@ TEST(CasePattern, DefectsAreErrors) {
   }
 }
 
+// A failure must be found again.
 TEST(CaseValues, RepeatBySeedAndDifferByInput) {
   const CasePattern pattern = parse({"math.add", "f[N] f[N]", "", "N=64", ""});
   const auto draw = [&](uint64_t seed) {
@@ -112,6 +118,7 @@ TEST(CaseValues, RepeatBySeedAndDifferByInput) {
   EXPECT_NE(bit_difference(draw(1)[0], draw(1)[1]), "");
 }
 
+// A mask of other numbers tests nothing.
 TEST(CaseValues, KeepTheirKinds) {
   for (const double v : drawn("f+[N]", 100)) EXPECT_GT(v, 0);
   for (const double v : drawn("f01[N]", 100)) EXPECT_TRUE(v >= 0 && v <= 1);
@@ -136,6 +143,7 @@ TEST(CaseValues, KeepTheirKinds) {
   EXPECT_GT(spd[0] * spd[4] - spd[1] * spd[3], 0);
 }
 
+// Outliers and special values are really there.
 TEST(CaseValues, SetsDiffer) {
   const auto normal = drawn("f[N]", 2000);
   double mean = 0, square = 0;

@@ -47,6 +47,7 @@ Certificate failing() {
   return certificate;
 }
 
+// Claim by claim.
 TEST(Certificate, TotalsAddTheOperations) {
   const Certificate certificate = failing();
   const ClaimCounts totals = certificate.totals();
@@ -57,6 +58,7 @@ TEST(Certificate, TotalsAddTheOperations) {
   EXPECT_EQ(certificate.num_cases(), 15);
 }
 
+// A filter that matches nothing proves nothing.
 TEST(Certificate, PassesWithCasesAndWithoutFailures) {
   EXPECT_TRUE(passing().has_passed());
   EXPECT_FALSE(failing().has_passed());
@@ -66,6 +68,7 @@ TEST(Certificate, PassesWithCasesAndWithoutFailures) {
   EXPECT_FALSE(no_cases.has_passed());
 }
 
+// They are keys of the JSON.
 TEST(Certificate, ClaimsHaveNamesAndMeaningsOfTheirOwn) {
   std::set<std::string_view> names, meanings;
   for (size_t i = 0; i < kNumClaims; ++i) {
@@ -77,6 +80,7 @@ TEST(Certificate, ClaimsHaveNamesAndMeaningsOfTheirOwn) {
   EXPECT_EQ(claim_name(static_cast<Claim>(kNumClaims)), "unknown");
 }
 
+// The last line decides.
 TEST(CertificateText, SaysWhatRanAndTheVerdict) {
   const std::string text = certificate_text(passing());
   EXPECT_TRUE(text.starts_with("Conformance of backend cpu\n")) << text;
@@ -90,6 +94,7 @@ TEST(CertificateText, SaysWhatRanAndTheVerdict) {
   EXPECT_EQ(text.find("FAILED"), std::string::npos);
 }
 
+// With claim, place and detail.
 TEST(CertificateText, NamesEachFailure) {
   const std::string text = certificate_text(failing());
   EXPECT_NE(
@@ -100,6 +105,7 @@ TEST(CertificateText, NamesEachFailure) {
   EXPECT_NE(text.find("\nFAILED: 10 of 12 operations served"), std::string::npos);
 }
 
+// A partial pass is not a pass.
 TEST(CertificateText, SaysWhereOnlySomeWereChecked) {
   Certificate certificate = passing();
   certificate.is_complete = false;
@@ -107,6 +113,7 @@ TEST(CertificateText, SaysWhereOnlySomeWereChecked) {
             std::string::npos);
 }
 
+// Exact operations are not news.
 TEST(CertificateText, LeavesOutErrorsOfZero) {
   Certificate certificate = passing();
   certificate.ops[0].worst["f32"] = {{.units = 0, .element = 0}, "x [1]"};
@@ -114,6 +121,7 @@ TEST(CertificateText, LeavesOutErrorsOfZero) {
   EXPECT_EQ(text.find("math.add                               f32"), std::string::npos);
 }
 
+// What the text rounds.
 TEST(CertificateJson, HoldsEveryNumber) {
   const json parsed = json::parse(certificate_json(failing()));
   EXPECT_EQ(parsed["backend"], "cpu");
@@ -138,6 +146,7 @@ TEST(CertificateJson, HoldsEveryNumber) {
   EXPECT_EQ(worst["exact"], 2.25);
 }
 
+// JSON has no numbers for them.
 TEST(CertificateJson, InfinitiesAndNaNsAreTexts) {
   Certificate certificate = passing();
   certificate.ops[0].worst["f32"] = {
@@ -149,6 +158,7 @@ TEST(CertificateJson, InfinitiesAndNaNsAreTexts) {
   EXPECT_EQ(worst["exact"], "-inf");
 }
 
+// Files are compared by diff.
 TEST(CertificateJson, KeepsTheOrderOfOperationsAndTheClass) {
   Certificate certificate = passing();
   certificate.ops[1].is_exact_class = false;
@@ -171,6 +181,7 @@ Certificate hostile() {
   return certificate;
 }
 
+// Quotes, line breaks, bytes that mean something.
 TEST(CertificateJson, HostileTextsComeBack) {
   const json parsed = json::parse(certificate_json(hostile()));
   EXPECT_EQ(parsed["backend"], kHostile);
@@ -185,6 +196,7 @@ int count_of(const std::string& text, std::string_view part) {
   return count;
 }
 
+// Devices name themselves.
 TEST(CertificateHtml, HostileTextsAreEscaped) {
   const std::string page = certificate_html(hostile());
   EXPECT_EQ(page.find("<script>"), std::string::npos);
@@ -210,6 +222,7 @@ void expect_balanced(const std::string& page) {
   EXPECT_TRUE(open.empty());
 }
 
+// Every tag that opens closes.
 TEST(CertificateHtml, IsOneBalancedPage) {
   for (const Certificate& certificate : {passing(), failing(), hostile(), Certificate()}) {
     const std::string page = certificate_html(certificate);
@@ -221,6 +234,7 @@ TEST(CertificateHtml, IsOneBalancedPage) {
   }
 }
 
+// What people look for.
 TEST(CertificateHtml, ShowsVerdictFailuresAndShareOfTheBound) {
   const std::string good = certificate_html(passing());
   EXPECT_NE(good.find("<span class=\"verdict pass\">PASSED</span> 10 of 12 operations served, 2 "
@@ -236,6 +250,7 @@ TEST(CertificateHtml, ShowsVerdictFailuresAndShareOfTheBound) {
   EXPECT_GE(count_of(bad, "<tr class=bad>"), 3);  // failure, claim, operation
 }
 
+// Also for infinite errors.
 TEST(CertificateHtml, BarsStayInsideTheirFrame) {
   Certificate certificate = passing();
   certificate.ops[1].worst["f32"].error.units = 400;  // a hundred times the bound

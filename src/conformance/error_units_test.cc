@@ -19,6 +19,7 @@ double units(double actual, double exact, double change = 0, DType dtype = DType
   return measure_error(dtype, a, e, c).units;
 }
 
+// At 1, at 0, at the ends.
 TEST(UlpAt, IsTheSpacingOfTheDtype) {
   EXPECT_EQ(ulp_at(DType::kF32, 1.0), 0x1p-23);
   EXPECT_EQ(ulp_at(DType::kF32, -1.99), 0x1p-23);
@@ -32,6 +33,7 @@ TEST(UlpAt, IsTheSpacingOfTheDtype) {
   EXPECT_EQ(ulp_at(DType::kF32, kInf), kInf);
 }
 
+// Not of the result.
 TEST(MeasureError, CountsUlpsOfTheExactValue) {
   EXPECT_EQ(units(1.0, 1.0), 0);
   EXPECT_EQ(units(1.0 + 0x1p-23, 1.0), 1);
@@ -40,11 +42,13 @@ TEST(MeasureError, CountsUlpsOfTheExactValue) {
   EXPECT_EQ(units(-0.0, 0.0), 0);
 }
 
+// Ill-conditioned elements are allowed more.
 TEST(MeasureError, WidensTheUnitByTheChange) {
   EXPECT_EQ(units(1.0 + 0x1p-20, 1.0), 8);
   EXPECT_EQ(units(1.0 + 0x1p-20, 1.0, 7 * 0x1p-23), 1);
 }
 
+// No bound excuses them.
 TEST(MeasureError, NaNAndInfinityMustBeWhereTheyBelong) {
   EXPECT_EQ(units(kNan, kNan), 0);
   EXPECT_EQ(units(kNan, 1), kInf);
@@ -55,17 +59,20 @@ TEST(MeasureError, NaNAndInfinityMustBeWhereTheyBelong) {
   EXPECT_EQ(units(1, kInf), kInf);
 }
 
+// Where rounding is not relative any more.
 TEST(MeasureError, LeavesOutWhatF32HoldsBadly) {
   EXPECT_EQ(units(0, 0x1p-120), 0);  // underflow is not relative
   EXPECT_EQ(units(kInf, 1e39), 0);   // past the largest
   EXPECT_GT(units(1, 0x1p-99), 1e20);
 }
 
+// The store rounds once more.
 TEST(MeasureError, NarrowResultsMayBeOneOfTheirUlpsOff) {
   EXPECT_EQ(units(1.0 + 0x1p-10, 1.0, 0, DType::kF16), 0);
   EXPECT_GT(units(1.0 + 0x1p-9, 1.0, 0, DType::kF16), 1000);
 }
 
+// With its place.
 TEST(MeasureError, KeepsTheWorstElement) {
   const double actual[] = {1, 2 + 0x1p-20, 3}, exact[] = {1, 2, 3};
   const WorstError worst = measure_error(DType::kF32, actual, exact, {});
@@ -79,6 +86,7 @@ Tensor tensor(DType dtype, std::vector<double> values) {
   return *tensor_of_numbers(dtype, Shape{static_cast<int64_t>(values.size())}, values);
 }
 
+// Zeros differ by sign.
 TEST(BitDifference, SeesEachBitButNaNPayloads) {
   for (const DType dtype : {DType::kF64, DType::kF32, DType::kF16, DType::kBF16, DType::kF8E5M2}) {
     EXPECT_EQ(bit_difference(tensor(dtype, {1, kNan, kInf}), tensor(dtype, {1, kNan, kInf})), "");
@@ -93,6 +101,7 @@ TEST(BitDifference, SeesEachBitButNaNPayloads) {
   EXPECT_EQ(bit_difference(a, b), "");
 }
 
+// Before any element.
 TEST(BitDifference, NamesTypesAndShapes) {
   EXPECT_EQ(bit_difference(tensor(DType::kF32, {1}), tensor(DType::kF64, {1})),
             "The result is f32[1]; f64[1] is expected.");

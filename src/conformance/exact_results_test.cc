@@ -33,6 +33,7 @@ class ExactResults : public testing::Test {
   const std::unique_ptr<Device> device_ = *backend_->open({});
 };
 
+// Sensitivities add over the inputs.
 TEST_F(ExactResults, AProductChangesByEachFactor) {
   const auto results = run({"math.mul", "f[N] f[N]", "", "N=2", ""}, {f32({3, 1}), f32({5, -2})});
   ASSERT_EQ(results.size(), 1u);
@@ -42,6 +43,7 @@ TEST_F(ExactResults, AProductChangesByEachFactor) {
   EXPECT_DOUBLE_EQ(results[0].changes[1], 2 * 2 * kHalfUlp);
 }
 
+// Cancellation is in the inputs, not in the kernel.
 TEST_F(ExactResults, ASumChangesByTheSizeOfItsTerms) {
   // 1 - 1 is 0, but half an ulp in each 1 is not.
   const auto results = run({"elementwise.sub", "f[N] f[N]", "", "N=1", ""}, {f32({1}), f32({1})});
@@ -49,6 +51,7 @@ TEST_F(ExactResults, ASumChangesByTheSizeOfItsTerms) {
   EXPECT_DOUBLE_EQ(results[0].changes[0], 2 * kHalfUlp);
 }
 
+// x f'(x) half an ulp.
 TEST_F(ExactResults, AFunctionChangesByItsSlope) {
   // exp'(x) x = x e^x.
   const auto results = run({"math.exp", "f[N]", "", "N=2", ""}, {f32({10, -3})});
@@ -56,6 +59,7 @@ TEST_F(ExactResults, AFunctionChangesByItsSlope) {
   EXPECT_NEAR(results[0].changes[1] / (3 * std::exp(-3.0) * kHalfUlp), 1, 1e-6);
 }
 
+// As OpDef::f32_cancels says.
 TEST_F(ExactResults, CancellingOperationsCountTheirLargestInput) {
   const OpDef& op = *builtin_ops().find("activation.tanh_shrink");
   ASSERT_TRUE(op.f32_cancels);
@@ -65,11 +69,13 @@ TEST_F(ExactResults, CancellingOperationsCountTheirLargestInput) {
   EXPECT_LT(results[0].changes[0], 1.01 * ulp_at(DType::kF32, 40));
 }
 
+// 0.1 is another number in f32.
 TEST_F(ExactResults, AttributesCountAsF32SeesThem) {
   const auto results = run({"math.scale", "f[N]", "factor=0.1", "N=1", ""}, {f32({1})});
   EXPECT_EQ(results[0].values[0], static_cast<double>(0.1f));
 }
 
+// Indices have no ulp.
 TEST_F(ExactResults, IntegersDoNotMove) {
   const Tensor ids = *tensor_of_numbers(DType::kI32, Shape{2}, std::vector<double>{1, 0});
   const Tensor table = *tensor_of_numbers(DType::kF32, Shape{2, 1}, std::vector<double>{4, 8});
@@ -87,6 +93,7 @@ TEST_F(ExactResults, AreEmptyWhereF64IsRefused) {
       run({"projection.linear", "f32[N,32] q8_0[O,32]", "", "N=1 O=2", ""}, {x, weight}).empty());
 }
 
+// Where f64 is another question.
 TEST(HasExactResults, LeavesOutChoicesAndPrograms) {
   const auto has = [](const char* id) { return has_exact_results(*builtin_ops().find(id)); };
   EXPECT_TRUE(has("math.exp"));
@@ -98,6 +105,7 @@ TEST(HasExactResults, LeavesOutChoicesAndPrograms) {
   EXPECT_FALSE(has("sampling.greedy_sample"));
 }
 
+// Short ones are for the command line.
 TEST(UlpFunctions, AreFoundByBothNames) {
   for (const UlpFunction& function : ulp_functions()) {
     EXPECT_EQ(find_ulp_function(function.name), &function);

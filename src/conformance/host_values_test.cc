@@ -19,6 +19,7 @@ std::vector<double> round_trip(DType dtype, std::vector<double> values) {
   return *numbers_of(*tensor);
 }
 
+// From f64, never through f32.
 TEST(HostValues, FloatsRoundOnce) {
   EXPECT_EQ(round_trip(DType::kF64, {0.1, -kInf}), (std::vector<double>{0.1, -kInf}));
   EXPECT_EQ(round_trip(DType::kF32, {0.1}), (std::vector<double>{static_cast<double>(0.1f)}));
@@ -28,6 +29,7 @@ TEST(HostValues, FloatsRoundOnce) {
   EXPECT_TRUE(std::signbit(round_trip(DType::kF32, {-0.0})[0]));
 }
 
+// As constants do.
 TEST(HostValues, IntegersRoundAndClamp) {
   EXPECT_EQ(round_trip(DType::kI8, {1.5, 2.5, 300, -300, std::nan("")}),
             (std::vector<double>{2, 2, 127, -128, 0}));
@@ -35,6 +37,7 @@ TEST(HostValues, IntegersRoundAndClamp) {
   EXPECT_EQ(round_trip(DType::kI64, {-9007199254740992}), (std::vector<double>{-9007199254740992}));
 }
 
+// Real, then imaginary.
 TEST(HostValues, ComplexNumbersArePairs) {
   for (const DType dtype : {DType::kComplex64, DType::kComplex128}) {
     const auto tensor = tensor_of_numbers(dtype, Shape{2}, std::vector<double>{1, -2, 0.5, kInf});
@@ -44,12 +47,14 @@ TEST(HostValues, ComplexNumbersArePairs) {
   }
 }
 
+// Too few or too many.
 TEST(HostValues, CountsMustFit) {
   const auto bad = tensor_of_numbers(DType::kF32, Shape{2, 2}, std::vector<double>{1, 2, 3});
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().message, "A tensor of shape [2, 2] has 4 elements; 3 numbers were given.");
 }
 
+// Empty, absent, and without numbers are three things.
 TEST(HostValues, NothingHasNoNumbers) {
   EXPECT_TRUE(numbers_of(Tensor())->empty());
   EXPECT_TRUE(numbers_of(*Tensor::zeros(DType::kF32, Shape{0, 3}))->empty());
@@ -58,6 +63,7 @@ TEST(HostValues, NothingHasNoNumbers) {
   EXPECT_TRUE(host_view_of(*Tensor::zeros(DType::kF32, Shape{0}))->is_present());
 }
 
+// Integers are exact already.
 TEST(InPrecision, ChangesFloatsAndComplexNumbersOnly) {
   const Tensor wide = *tensor_of_numbers(DType::kF64, Shape{1}, std::vector<double>{0.1});
   EXPECT_EQ(in_precision(wide, DType::kF32)->dtype(), DType::kF32);

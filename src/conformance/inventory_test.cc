@@ -33,6 +33,7 @@ class InventoryTest : public testing::Test {
   Inventory inventory_;
 };
 
+// The published numbers.
 TEST_F(InventoryTest, CountsAreThoseOfTheCatalogue) {
   EXPECT_EQ(inventory_.count(OpOrigin::kRequired), 119);
   EXPECT_EQ(inventory_.count(OpOrigin::kSurface), 88);
@@ -41,6 +42,7 @@ TEST_F(InventoryTest, CountsAreThoseOfTheCatalogue) {
   EXPECT_EQ(inventory_.rows.size(), builtin_ops().list().size());
 }
 
+// Every operation is counted once.
 TEST_F(InventoryTest, SupportAddsUpOnEachBackend) {
   ASSERT_EQ(inventory_.counts.size(), 2u);
   for (const SupportCounts& counts : inventory_.counts) {
@@ -54,6 +56,7 @@ TEST_F(InventoryTest, SupportAddsUpOnEachBackend) {
             inventory_.rows.size());
 }
 
+// Searches rely on it.
 TEST_F(InventoryTest, RowsAreSortedAndComplete) {
   std::string last;
   for (const InventoryRow& r : inventory_.rows) {
@@ -67,6 +70,7 @@ TEST_F(InventoryTest, RowsAreSortedAndComplete) {
   }
 }
 
+// Of the published surfaces.
 TEST_F(InventoryTest, RowsKnowTheirMethods) {
   EXPECT_EQ(row("math.rmsnorm").methods, std::vector<std::string_view>{"LayerNorm.RMSNorm"});
   EXPECT_EQ(row("math.rmsnorm").origin, OpOrigin::kRequired);
@@ -91,6 +95,7 @@ TEST(Catalogue, MethodsAreDistinctAndReachable) {
   EXPECT_EQ(surfaces.size(), 25u);
 }
 
+// Direct, composite, registry, graph only.
 TEST(Catalogue, RequiredOperationsHaveTheCountsOfTheirLinks) {
   std::set<std::string_view> ids;
   int by_link[4] = {};
@@ -117,6 +122,7 @@ TEST(Catalogue, RequiredOperationsHaveTheCountsOfTheirLinks) {
   EXPECT_EQ(by_link[3], 10);
 }
 
+// Exact names.
 TEST(Catalogue, ItsNamesAreKnownAndOthersAreNot) {
   EXPECT_EQ(find_required("activation.mish"), nullptr);
   EXPECT_EQ(find_required(""), nullptr);
@@ -134,6 +140,7 @@ TEST(Catalogue, ItsNamesAreKnownAndOthersAreNot) {
   }
 }
 
+// For programs.
 TEST_F(InventoryTest, JsonRepeatsTheCountsAndEveryRow) {
   const json parsed = json::parse(inventory_json(inventory_));
   EXPECT_EQ(parsed["counts"]["required"], 119);
@@ -153,6 +160,7 @@ TEST_F(InventoryTest, JsonRepeatsTheCountsAndEveryRow) {
   }
 }
 
+// For people.
 TEST_F(InventoryTest, TheTableHasALineForEachOperation) {
   const std::string table = inventory_table(inventory_);
   for (const InventoryRow& r : inventory_.rows) {
@@ -163,6 +171,7 @@ TEST_F(InventoryTest, TheTableHasALineForEachOperation) {
             std::string::npos);
 }
 
+// Ports, attributes, rules, error.
 TEST(OpPage, SaysEverythingOfAnOperation) {
   const std::string page = op_page(*builtin_ops().find("math.layernorm"));
   EXPECT_TRUE(page.starts_with("math.layernorm  (version 1, pure)\n")) << page;
@@ -172,6 +181,7 @@ TEST(OpPage, SaysEverythingOfAnOperation) {
   EXPECT_NE(page.find("Error in f32: at most 32 units"), std::string::npos);
 }
 
+// The special cases of a page.
 TEST(OpPage, NamesAliasesFormsAndExactResults) {
   const std::string alias = op_page(*builtin_ops().find("vsa.bind"));
   EXPECT_NE(alias.find("the same as math.mul"), std::string::npos) << alias;
@@ -183,6 +193,7 @@ TEST(OpPage, NamesAliasesFormsAndExactResults) {
   EXPECT_NE(none.find("Attributes: none\n"), std::string::npos);
 }
 
+// Terminals of 100 columns.
 TEST(OpPage, LinesStayWithinTheirWidth) {
   for (const OpDef* op : builtin_ops().list()) {
     const std::string page = op_page(*op);
@@ -196,6 +207,7 @@ TEST(OpPage, LinesStayWithinTheirWidth) {
   }
 }
 
+// Optional, variadic, required, choices.
 TEST(PageParts, PortsAndAttributes) {
   const std::vector<PortDef> ports = {
       {.name = "x"}, {.name = "bias", .is_optional = true}, {.name = "a", .is_variadic = true}};

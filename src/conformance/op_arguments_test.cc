@@ -32,6 +32,7 @@ std::vector<size_t> ports_of(const Result<std::vector<PortValue>>& values) {
   return ports;
 }
 
+// Texts of the command line.
 TEST(ParseAttribute, ReadsEachKind) {
   const AttributeDef flag{.name = "a", .kind = AttributeKind::kFlag};
   const AttributeDef integer{.name = "a", .kind = AttributeKind::kInteger};
@@ -57,6 +58,7 @@ TEST(ParseAttribute, ReadsEachKind) {
   EXPECT_EQ(*parse_attribute(any, numbers, "[0.5,2]"), AttributeValue(std::vector<double>{0.5, 2}));
 }
 
+// Whole texts, not prefixes.
 TEST(ParseAttribute, RefusesWhatIsNotOfTheKind) {
   const OpDef& any = op("math.add");
   for (const AttributeKind kind : {AttributeKind::kFlag, AttributeKind::kInteger,
@@ -73,6 +75,7 @@ TEST(ParseAttribute, RefusesWhatIsNotOfTheKind) {
   EXPECT_FALSE(parse_attribute(any, integer, "1.0"));
 }
 
+// And lists what there is.
 TEST(ParseAttributes, NamesTheMistake) {
   EXPECT_EQ(attribute_error("activation.leaky_relu", {"slope=1"}),
             "activation.leaky_relu has no attribute 'slope'; it has alpha.");
@@ -91,6 +94,7 @@ TEST(ParseAttributes, NamesTheMistake) {
             "'--attr =1' has no name: it must be NAME=VALUE.");
 }
 
+// Whatever order they are given in.
 TEST(BindInputs, OrdersByPort) {
   const auto values =
       bind_inputs(op("math.layernorm"), {}, std::vector<std::string>{"bias=b.npy", "x=x=y.npy"});
@@ -98,6 +102,7 @@ TEST(BindInputs, OrdersByPort) {
   EXPECT_EQ((*values)[0].text, "x=y.npy");
 }
 
+// The attribute decides which there are.
 TEST(BindInputs, TakesThePortsOfTheForm) {
   const Attributes table = {{"form", std::string("table")}};
   const std::vector<std::string> texts = {"p_z=z.npy", "p_y_given_xz=y.npy"};
@@ -110,6 +115,7 @@ TEST(BindInputs, TakesThePortsOfTheForm) {
             "likelihood, prior.");
 }
 
+// a, b, c, ...
 TEST(BindInputs, NumbersVariadicPortsByLetters) {
   EXPECT_EQ(ports_of(bind_inputs(op("shape.concat"), {},
                                  std::vector<std::string>{"b=2.npy", "a=1.npy", "c=3.npy"})),
@@ -123,6 +129,7 @@ TEST(BindInputs, NumbersVariadicPortsByLetters) {
             "shape.concat needs its input 'a'; its inputs are: a.");
 }
 
+// And lists what there is.
 TEST(BindInputs, NamesTheMistake) {
   EXPECT_EQ(input_error("math.add", {"x=1.npy", "z=2.npy"}),
             "math.add has no input 'z'; there are: x, y.");
@@ -134,6 +141,7 @@ TEST(BindInputs, NamesTheMistake) {
             "math.add needs its input 'y'; its inputs are: x, y.");
 }
 
+// Those of the operation's ports.
 TEST(BindOutputs, KnowsTheNames) {
   const std::vector<std::string> texts = {"indices=i.npy", "values=v.npy"};
   EXPECT_EQ(ports_of(bind_outputs(op("sort.top_k"), texts)), (std::vector<size_t>{0, 1}));

@@ -30,6 +30,7 @@ class OnBackend : public testing::TestWithParam<const char*> {
   }
 };
 
+// One byte before, one behind, farther away.
 TEST(GuardedTensor, SeesWritesAroundIt) {
   for (const bool is_aligned : {true, false}) {
     const auto guarded = GuardedTensor::make(DType::kF32, Shape{3}, is_aligned);
@@ -50,6 +51,7 @@ TEST(GuardedTensor, SeesWritesAroundIt) {
   }
 }
 
+// Guards around nothing.
 TEST(GuardedTensor, CanBeEmpty) {
   const auto guarded = GuardedTensor::make(DType::kF64, Shape{0, 3}, false);
   ASSERT_TRUE(guarded);
@@ -57,6 +59,7 @@ TEST(GuardedTensor, CanBeEmpty) {
   EXPECT_EQ(guarded->tensor().size_bytes(), 0);
 }
 
+// Not into a copy.
 TEST_P(OnBackend, WritesResultsIntoTheMemoryOfTheCaller) {
   const std::vector<Tensor> inputs = {numbers(DType::kF32, Shape{3}, {1, 2, 3}),
                                       numbers(DType::kF32, Shape{3}, {10, 20, 30})};
@@ -78,6 +81,7 @@ TEST_P(OnBackend, WritesResultsIntoTheMemoryOfTheCaller) {
   EXPECT_EQ(*memory.read_as<float>(), (std::vector<float>{0, 0, 0}));
 }
 
+// Inputs that are results.
 TEST_P(OnBackend, CopiesWhatIsNotComputedThere) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", type_of(numbers(DType::kF32, Shape{2, 2}, {0, 0, 0, 0})));
@@ -103,6 +107,7 @@ TEST_P(OnBackend, CopiesWhatIsNotComputedThere) {
   }
 }
 
+// Dtype, shape, read-only.
 TEST_P(OnBackend, RefusesMemoryThatDoesNotFit) {
   const std::vector<Tensor> inputs = {numbers(DType::kF32, Shape{3}, {1, 2, 3})};
   const auto executable = load(*one_op_graph(builtin_ops(), "math.exp", inputs, {}));
@@ -126,6 +131,7 @@ TEST_P(OnBackend, RefusesMemoryThatDoesNotFit) {
   EXPECT_NE(error_of("y", fixed).find("read-only"), std::string::npos);
 }
 
+// Layouts change no bit.
 TEST_P(OnBackend, VariantsOfAGraphGiveTheSame) {
   const CaseRow row{"projection.linear", "f[N,D] f[M,D] f[M]", "", "N=4 D=6 M=5", ""};
   const CasePattern pattern = parse_case_row(row, builtin_ops())->front();
@@ -149,6 +155,7 @@ TEST_P(OnBackend, VariantsOfAGraphGiveTheSame) {
   EXPECT_NE(bit_difference(run(GraphVariant::kBroadcast), plain), "");
 }
 
+// No inputs, nothing to vary.
 TEST(CaseGraph, HasNoVariantsOfNothing) {
   const CasePattern pattern =
       parse_case_row({"math.exp", "f[N]", "", "N=4", ""}, builtin_ops())->front();

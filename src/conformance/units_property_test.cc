@@ -49,6 +49,7 @@ TEST(UlpAt, IsTheDistanceToTheNextNumber) {
   }
 }
 
+// Random patterns of all binades.
 TEST(UlpAt, AgreesWithNextafterInF32AndF64) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 5000; ++i) {
@@ -99,6 +100,7 @@ TEST(MeasureErrorUnits, ChangesWidenThem) {
   EXPECT_EQ(units(0x1p-60, 0, 0x1p-60), 1);  // near 0 the ulp is nothing beside the change
 }
 
+// Infinities and zeros of both signs.
 TEST(MeasureErrorUnits, SignsMatter) {
   EXPECT_EQ(units(0.0, -0.0), 0);  // zeros are equal as numbers
   EXPECT_EQ(units(kInf, -kInf), kInf);
@@ -106,6 +108,7 @@ TEST(MeasureErrorUnits, SignsMatter) {
   EXPECT_GT(units(-1, 1), 1e6);
 }
 
+// Reports are the same on every run.
 TEST(WorstErrors, MergeKeepsTheFirstOfEquals) {
   WorstError worst;
   EXPECT_EQ(worst.element, -1);
@@ -171,6 +174,7 @@ TEST(BitDifferences, OtherDtypesDifferByTheirBytes) {
   }
 }
 
+// NaN in one part hides nothing in the other.
 TEST(BitDifferences, ComplexNumbersDifferByTheirParts) {
   const auto pair = [](DType dtype, double re, double im) {
     return *tensor_of_numbers(dtype, Shape{1}, std::vector<double>{re, im});
@@ -184,6 +188,7 @@ TEST(BitDifferences, ComplexNumbersDifferByTheirParts) {
   }
 }
 
+// But for the shape.
 TEST(BitDifferences, NothingEqualsNothing) {
   const Tensor none = *Tensor::zeros(DType::kF32, Shape{0, 3});
   EXPECT_EQ(bit_difference(none, none), "");

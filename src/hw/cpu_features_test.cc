@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// Kernels are chosen by the highest.
 TEST(CpuFeatures, ALevelImpliesTheLevelsBelow) {
   const CpuFeatures features = detect_cpu_features();
   EXPECT_TRUE(!features.avx2 || features.sse2);
@@ -14,6 +15,7 @@ TEST(CpuFeatures, ALevelImpliesTheLevelsBelow) {
   EXPECT_TRUE(!(features.dotprod || features.i8mm) || features.neon);
 }
 
+// Two readings of CPUID.
 TEST(CpuFeatures, AgreesWithTheCompilersDetection) {
 #ifdef __x86_64__
   const CpuFeatures features = detect_cpu_features();

@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// The file counts in KiB.
 TEST(HostMemory, FieldsAreReadInBytes) {
   const HostMemory memory = parse_meminfo(
       "MemTotal:       24689764 kB\nMemFree:          100 kB\nMemAvailable:   23000000 kB\n");
@@ -13,6 +14,7 @@ TEST(HostMemory, FieldsAreReadInBytes) {
   EXPECT_EQ(memory.available_bytes, int64_t{23000000} * 1024);
 }
 
+// Not 0 bytes free.
 TEST(HostMemory, MissingFieldsAreUnknown) {
   EXPECT_EQ(parse_meminfo("").total_bytes, 0);
   EXPECT_FALSE(parse_meminfo("MemTotal: 5 kB").available_bytes.has_value());
@@ -50,6 +52,7 @@ TEST(HostMemory, HostileTextIsUnknown) {
     EXPECT_EQ(parse_meminfo(row.text).total_bytes, row.total) << row.text;
 }
 
+// Wherever the test runs.
 TEST(HostMemory, ThisMachineHasSome) {
   const HostMemory memory = query_host_memory();
   EXPECT_GT(memory.total_bytes, 0);

@@ -6,6 +6,7 @@
 namespace quern {
 namespace {
 
+// A measurement can only be plausible.
 TEST(MemoryRoof, IsBetweenADiskAndACache) {
   const double bytes_per_second = probe_read_bandwidth(1);
   EXPECT_GT(bytes_per_second, 1e7);

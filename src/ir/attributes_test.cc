@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// Printing and hashing rely on it.
 TEST(Attributes, AreSortedByName) {
   const Attributes attributes = {{"z", int64_t{1}}, {"a", true}, {"m", 0.5}};
   std::string names;
@@ -22,6 +23,7 @@ TEST(Attributes, AreSortedByName) {
   EXPECT_EQ(attributes, (Attributes{{"m", 0.5}, {"z", int64_t{1}}, {"a", true}}));
 }
 
+// One value for each name.
 TEST(Attributes, SetReplaces) {
   Attributes attributes;
   EXPECT_EQ(attributes.find("eps"), nullptr);
@@ -31,6 +33,7 @@ TEST(Attributes, SetReplaces) {
   EXPECT_EQ(attributes.size(), 1U);
 }
 
+// Typed access for kernels.
 TEST(Attributes, EachKindIsFoundAsItsType) {
   const Attributes attributes = {{"flag", true},
                                  {"integer", int64_t{-3}},
@@ -46,6 +49,7 @@ TEST(Attributes, EachKindIsFoundAsItsType) {
   EXPECT_EQ(attributes.text("text"), "half");
 }
 
+// 1 and 1.0 are two things.
 TEST(AttributeText, HasOneFormPerKind) {
   EXPECT_EQ(attribute_to_string(true), "true");
   EXPECT_EQ(attribute_to_string(false), "false");
@@ -72,6 +76,7 @@ AttributeValue through_text(const AttributeValue& value) {
   return *graph->find_state("s")->attributes.find("v");
 }
 
+// Through text and back.
 TEST(AttributeText, DoublesKeepTheirBits) {
   std::mt19937_64 engine(7);
   for (int i = 0; i < 3000; ++i) {
@@ -88,6 +93,7 @@ TEST(AttributeText, DoublesKeepTheirBits) {
   EXPECT_TRUE(std::isnan(std::get<double>(through_text(std::nan("")))));
 }
 
+// Lists and texts with anything in them.
 TEST(AttributeText, EveryOtherKindComesBack) {
   const std::vector<AttributeValue> values = {
       true,
@@ -105,6 +111,7 @@ TEST(AttributeText, EveryOtherKindComesBack) {
   }
 }
 
+// All bytes but line breaks as they are.
 TEST(AttributeText, RandomTextsComeBack) {
   std::mt19937 engine(11);
   for (int i = 0; i < 500; ++i) {

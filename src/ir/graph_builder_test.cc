@@ -24,6 +24,7 @@ class GraphBuilderTest : public testing::Test {
   GraphBuilder builder_{registry_};
 };
 
+// The common case.
 TEST_F(GraphBuilderTest, BuildsNodesWithTypesAndDefaults) {
   const ValueId x = input();
   const ValueId y = builder_.add("test.scale", {x}, {{"factor", int64_t{2}}}, "y");
@@ -42,6 +43,7 @@ TEST_F(GraphBuilderTest, BuildsNodesWithTypesAndDefaults) {
   EXPECT_EQ(graph->inputs(), std::vector<NodeId>{0});
 }
 
+// node:port.
 TEST_F(GraphBuilderTest, ANodeWithSeveralOutputsNamesThemByPort) {
   const ValueId low = builder_.add("test.split", {input()}, {}, "s");
   ASSERT_EQ(builder_.last_outputs().size(), 2U);
@@ -56,6 +58,7 @@ TEST_F(GraphBuilderTest, ANodeWithSeveralOutputsNamesThemByPort) {
   EXPECT_EQ(graph->value(high).output, 1);
 }
 
+// Effects alone.
 TEST_F(GraphBuilderTest, ANodeWithoutOutputsGivesNoValue) {
   builder_.state({"kv", "kv", {}});
   EXPECT_EQ(builder_.add("test.store", {input()}, {}, "w"), kNoValue);
@@ -63,6 +66,7 @@ TEST_F(GraphBuilderTest, ANodeWithoutOutputsGivesNoValue) {
   EXPECT_TRUE(builder_.finish());
 }
 
+// Layers within models.
 TEST_F(GraphBuilderTest, ScopesPrefixNames) {
   const ValueId x = input();
   builder_.push_scope("layers.3.");
@@ -79,11 +83,13 @@ TEST_F(GraphBuilderTest, ScopesPrefixNames) {
   EXPECT_EQ(graph->nodes()[3].name, "test.scale.1");
 }
 
+// Names would be wrong from there on.
 TEST_F(GraphBuilderTest, AScopeThatWasNotOpenedIsAnError) {
   builder_.pop_scope();
   EXPECT_EQ(error(), "A scope is closed that was not opened.");
 }
 
+// In the middle and at the end.
 TEST_F(GraphBuilderTest, OptionalInputsMayBeAbsent) {
   const ValueId x = input();
   builder_.add("test.pick", {x}, {}, "none");
@@ -96,6 +102,7 @@ TEST_F(GraphBuilderTest, OptionalInputsMayBeAbsent) {
   EXPECT_EQ(graph->nodes()[3].inputs, (std::vector<ValueId>{x, x}));  // trailing ones are cut
 }
 
+// Not none.
 TEST_F(GraphBuilderTest, VariadicPortsTakeAnyNumberFromOne) {
   const ValueId x = input();
   builder_.add("test.sum", {x}, {}, "one");
@@ -105,6 +112,7 @@ TEST_F(GraphBuilderTest, VariadicPortsTakeAnyNumberFromOne) {
   EXPECT_EQ(error(), "Node 'zero': test.sum needs its input 'x'.");
 }
 
+// Later ones follow from it.
 TEST_F(GraphBuilderTest, TheFirstErrorStays) {
   const ValueId x = input();
   EXPECT_EQ(builder_.add("test.nothing", {x}), kNoValue);
@@ -118,6 +126,7 @@ TEST_F(GraphBuilderTest, TheFirstErrorStays) {
   EXPECT_EQ(builder_.finish().error().code, ErrorCode::kNotFound);
 }
 
+// Models have hundreds of nodes.
 TEST_F(GraphBuilderTest, ErrorsNameNodeOperationAndValue) {
   const auto error_of = [this](std::string_view op, std::vector<ValueId> inputs,
                                Attributes attributes) {
@@ -164,12 +173,14 @@ TEST_F(GraphBuilderTest, IdsOutsideTheGraphAreErrors) {
   EXPECT_EQ(error(), "Output 'y' names no value of the graph.");
 }
 
+// Values are found by name.
 TEST_F(GraphBuilderTest, NamesAreUnique) {
   input("x");
   input("x");
   EXPECT_EQ(error(), "The name 'x' is used twice.");
 }
 
+// Results are, too.
 TEST_F(GraphBuilderTest, OutputNamesAreUnique) {
   const ValueId x = input();
   builder_.output("y", x);
@@ -177,17 +188,20 @@ TEST_F(GraphBuilderTest, OutputNamesAreUnique) {
   EXPECT_EQ(error(), "The output name 'y' is used twice.");
 }
 
+// Order among them does not matter.
 TEST_F(GraphBuilderTest, StatesAreDeclaredOnceAndBeforeTheirUseIsFinished) {
   builder_.state({"kv", "kv", {}});
   builder_.state({"kv", "kv", {}});
   EXPECT_EQ(error(), "State 'kv' is declared twice.");
 }
 
+// With its name.
 TEST_F(GraphBuilderTest, AStateThatNobodyDeclaredIsAnError) {
   builder_.add("test.store", {input()}, {}, "w");
   EXPECT_EQ(error(), "Node 'w': State 'kv' is not declared in the graph.");
 }
 
+// For another graph.
 TEST_F(GraphBuilderTest, FinishLeavesTheBuilderEmpty) {
   builder_.output("y", input());
   ASSERT_TRUE(builder_.finish());
@@ -198,6 +212,7 @@ TEST_F(GraphBuilderTest, FinishLeavesTheBuilderEmpty) {
   EXPECT_EQ(second->nodes().size(), 1U);
 }
 
+// Nothing to compute is allowed.
 TEST_F(GraphBuilderTest, AnEmptyGraphIsAGraph) {
   const auto graph = builder_.finish();
   ASSERT_TRUE(graph);
@@ -221,6 +236,7 @@ class WeightTest : public testing::Test {
   GraphBuilder builder_{registry_};
 };
 
+// Tied weights share a node.
 TEST_F(WeightTest, IsMadeOnceAndKeepsItsNameInAScope) {
   builder_.push_scope("layer.");
   const ValueId first = builder_.weight("w", type("q4_0[2, 32]"));
@@ -231,12 +247,14 @@ TEST_F(WeightTest, IsMadeOnceAndKeepsItsNameInAScope) {
   EXPECT_EQ(graph->nodes()[0].name, "w");
 }
 
+// One tensor has one type.
 TEST_F(WeightTest, AnotherTypeUnderTheSameNameIsAnError) {
   builder_.weight("w", type("f32[2]"));
   EXPECT_EQ(builder_.weight("w", type("f32[3]")), kNoValue);
   EXPECT_EQ(builder_.finish().error().message, "Weight 'w' is used as f32[2] and as f32[3].");
 }
 
+// Names may coincide.
 TEST_F(WeightTest, AValueThatIsNoWeightIsNotTakenForOne) {
   builder_.input("w", type("f32[2]"));
   EXPECT_EQ(builder_.weight("w", type("f32[2]")), kNoValue);

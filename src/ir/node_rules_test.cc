@@ -38,11 +38,13 @@ std::string completed(const Attributes& given) {
   return text;
 }
 
+// Nodes hold every attribute.
 TEST(CompleteAttributes, AddsTheDefaults) {
   EXPECT_EQ(completed({{"integer", int64_t{3}}}),
             "flag=true free=\"\" integer=3 integers=[] number=0.5 numbers=f[] text=\"a\" ");
 }
 
+// People write 1 for 1.0.
 TEST(CompleteAttributes, IntegersStandForNumbers) {
   EXPECT_EQ(
       completed({{"integer", int64_t{3}},
@@ -51,6 +53,7 @@ TEST(CompleteAttributes, IntegersStandForNumbers) {
       "flag=true free=\"\" integer=3 integers=[] number=2.0 numbers=f[1.0, -2.0] text=\"a\" ");
 }
 
+// Each kind against each other.
 TEST(CompleteAttributes, ErrorsNameOperationAttributeAndValue) {
   const AttributeValue three = int64_t{3};
   EXPECT_EQ(completed({}), "test.op needs the attribute 'integer'.");
@@ -76,6 +79,7 @@ TEST(CompleteAttributes, ErrorsNameOperationAttributeAndValue) {
             "Attribute 'numbers' of test.op is 1.0; it must be a list of numbers.");
 }
 
+// Names and paths.
 TEST(CompleteAttributes, TextWithoutChoicesIsFree) {
   EXPECT_NE(completed({{"integer", int64_t{3}}, {"free", std::string("any \"thing\"")}})
                 .find("free=\"any \\\"thing\\\"\""),
@@ -87,6 +91,7 @@ std::string port_error(const OpDef& op, const std::vector<ValueId>& inputs) {
   return checked ? "" : checked.error().message;
 }
 
+// Required ones may not.
 TEST(CheckPorts, OptionalPortsMayBeAbsent) {
   const OpRegistry registry = test::ir_test_registry();
   const OpDef& pick = *registry.find("test.pick");  // x, bias?, scale?
@@ -123,6 +128,7 @@ TEST(CheckPorts, VariadicPortsHaveNoGaps) {
             "test.maybe takes any number of inputs 'more', but none that is absent: input 2.");
 }
 
+// And the one id that means absent.
 TEST(CheckIds, ValuesOfTheGraphOnly) {
   EXPECT_TRUE(check_ids({}, 0));
   EXPECT_TRUE(check_ids(std::vector<ValueId>{0, 1, kNoValue}, 2));
@@ -146,6 +152,7 @@ OpDef op_of_two_forms() {
       .infer = first_input_type};
 }
 
+// Absent ones are fine.
 TEST(InferTypes, InputsOfTheOtherFormAreRefused) {
   const OpDef op = op_of_two_forms();
   const TensorType type{DType::kF32, {Dim::constant(2)}};
@@ -162,6 +169,7 @@ TEST(InferTypes, InputsOfTheOtherFormAreRefused) {
   EXPECT_EQ(infer("estimator", {0, kNoValue, kNoValue}), "");
 }
 
+// They index ports without looking at sizes.
 TEST(InferTypes, RulesSeeAnEntryForEveryPort) {
   OpDef op{
       .id = "test.count",
@@ -182,6 +190,7 @@ TEST(InferTypes, RulesSeeAnEntryForEveryPort) {
   EXPECT_EQ(text({0, kNoValue, 1}), "i64[1, 0, 1]");
 }
 
+// The rule itself does not know it.
 TEST(InferTypes, ErrorsNameTheOperation) {
   const OpRegistry registry = test::ir_test_registry();
   std::vector<Value> values(2, Value{.type = {DType::kF32, {Dim::constant(2)}}, .name = {}});
@@ -222,6 +231,7 @@ class HandMadeGraphs : public testing::Test {
   ValueId x_ = builder_.input("x", type("f32[2]"));
 };
 
+// The other cases change one thing of it.
 TEST_F(HandMadeGraphs, ARightOnePasses) {
   const ValueId y = builder_.add_known(node("test.scale", "y", scale_attributes()),
                                        std::vector<ValueId>{x_}, {type("f32[2]")});
@@ -229,6 +239,7 @@ TEST_F(HandMadeGraphs, ARightOnePasses) {
   EXPECT_EQ(finish(), "");
 }
 
+// Types are inferred again.
 TEST_F(HandMadeGraphs, WrongTypesAreRefused) {
   builder_.add_known(node("test.scale", "y", scale_attributes()), std::vector<ValueId>{x_},
                      {type("f32[3]")});
@@ -242,18 +253,21 @@ TEST_F(HandMadeGraphs, OtherLayoutsPass) {
   EXPECT_EQ(finish(), "");
 }
 
+// Defaults are filled in by whoever adds the node.
 TEST_F(HandMadeGraphs, AttributesMustBeComplete) {
   builder_.add_known(node("test.scale", "y", {{"factor", 1.0}}), std::vector<ValueId>{x_},
                      {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': Attributes are not complete.");
 }
 
+// Kernels ask for the exact kind.
 TEST_F(HandMadeGraphs, AnIntegerInPlaceOfANumberIsNotComplete) {
   builder_.add_known(node("test.scale", "y", {{"factor", int64_t{1}}, {"mode", std::string("a")}}),
                      std::vector<ValueId>{x_}, {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': Attributes are not complete.");
 }
 
+// They would mean something else to another build.
 TEST_F(HandMadeGraphs, UnknownAttributesAreRefused) {
   Attributes attributes = scale_attributes();
   attributes.set("more", true);
@@ -269,29 +283,34 @@ TEST_F(HandMadeGraphs, ANodeOfAStateNeedsItsName) {
   EXPECT_EQ(finish(), "Node 'y': Attributes are not complete.");
 }
 
+// Ports are indexed.
 TEST_F(HandMadeGraphs, OutputsAreAsManyAsDeclared) {
   builder_.add_known(node("test.split", "y"), std::vector<ValueId>{x_}, {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': test.split has 1 outputs; 2 are declared.");
 }
 
+// SSA order.
 TEST_F(HandMadeGraphs, InputsComeBeforeTheirReaders) {
   builder_.add_known(node("test.scale", "y", scale_attributes()), std::vector<ValueId>{1},
                      {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': Value 'y' is used before it is defined.");
 }
 
+// Ids of another graph.
 TEST_F(HandMadeGraphs, InputsAreValuesOfTheGraph) {
   builder_.add_known(node("test.scale", "y", scale_attributes()), std::vector<ValueId>{9},
                      {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': Input 9 is not a value of the graph.");
 }
 
+// Rules dereference them.
 TEST_F(HandMadeGraphs, RequiredPortsAreFilled) {
   builder_.add_known(node("test.scale", "y", scale_attributes()), std::vector<ValueId>{kNoValue},
                      {type("f32[2]")});
   EXPECT_EQ(finish(), "Node 'y': test.scale needs its input 'x'.");
 }
 
+// Pointers into another registry may dangle.
 TEST_F(HandMadeGraphs, OperationsAreOfTheGraphsRegistry) {
   const OpRegistry other = test::ir_test_registry();
   Node foreign = node("test.scale", "y", scale_attributes());
@@ -300,6 +319,7 @@ TEST_F(HandMadeGraphs, OperationsAreOfTheGraphsRegistry) {
   EXPECT_EQ(finish(), "Node 'y': Operation test.scale is not of the graph's registry.");
 }
 
+// Rules were skipped, names were not.
 TEST_F(HandMadeGraphs, NamesAreStillUnique) {
   for (int i = 0; i < 2; ++i) {
     builder_.add_known(node("test.scale", "y", scale_attributes()), std::vector<ValueId>{x_},
@@ -348,6 +368,7 @@ TEST(GeneratedNames, AreFree) {
   EXPECT_EQ(graph->node(4).name, "test.split.3");
 }
 
+// And frees the old ones.
 TEST(Rename, MovesTheNamesOfAllValues) {
   const OpRegistry registry = test::ir_test_registry();
   GraphBuilder builder(registry);
@@ -362,6 +383,7 @@ TEST(Rename, MovesTheNamesOfAllValues) {
   EXPECT_TRUE(builder.finish());
 }
 
+// As adding one would be.
 TEST(Rename, ToATakenNameIsAnError) {
   const OpRegistry registry = test::ir_test_registry();
   GraphBuilder builder(registry);
@@ -372,6 +394,7 @@ TEST(Rename, ToATakenNameIsAnError) {
   EXPECT_EQ(builder.finish().error().message, "The name 'a' is used twice.");
 }
 
+// Expansions of a placed node.
 TEST(PlaceFrom, PlacesTheLaterNodes) {
   const OpRegistry registry = test::ir_test_registry();
   GraphBuilder builder(registry);

@@ -10,6 +10,7 @@
 namespace quern {
 namespace {
 
+// Exact ids.
 TEST(OpRegistry, FindsByIdAndListsInOrder) {
   const OpRegistry registry = test::ir_test_registry();
   EXPECT_EQ(registry.find("test.scale")->id, "test.scale");
@@ -23,12 +24,14 @@ TEST(OpRegistry, FindsByIdAndListsInOrder) {
   }
 }
 
+// Two meanings of one id.
 TEST(OpRegistryDeathTest, ASecondDefinitionIsADefect) {
   OpRegistry registry;
   registry.add({.id = "test.a"});
   EXPECT_DEATH(registry.add({.id = "test.a"}), "is_new");
 }
 
+// By exact name.
 TEST(OpDef, FindsItsAttributes) {
   const OpRegistry registry = test::ir_test_registry();
   const OpDef& op = *registry.find("test.scale");
@@ -36,6 +39,7 @@ TEST(OpDef, FindsItsAttributes) {
   EXPECT_EQ(op.find_attribute("x"), nullptr);
 }
 
+// They stand in documents.
 TEST(Effect, EachHasANameOfItsOwn) {
   std::set<std::string_view> names;
   for (const Effect effect : {Effect::kPure, Effect::kRandom, Effect::kStateRead,

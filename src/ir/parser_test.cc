@@ -35,6 +35,7 @@ class ParserTest : public testing::Test {
   const OpRegistry registry_ = test::ir_test_registry();
 };
 
+// One of each.
 TEST_F(ParserTest, ReadsEveryPartOfAGraph) {
   const auto graph = parse(kText);
   ASSERT_TRUE(graph) << graph.error().message;
@@ -45,6 +46,7 @@ TEST_F(ParserTest, ReadsEveryPartOfAGraph) {
   EXPECT_EQ(graph->outputs()[0].value, graph->find_value("s:low"));
 }
 
+// People write less than the printer.
 TEST_F(ParserTest, BlanksCommentsAndTypesAreOptional) {
   const auto graph = parse(
       "# a comment\n\n  graph   {\n\n\t%x=Input(){type=\"f32[T, 64]\"}  # behind\n"
@@ -54,6 +56,7 @@ TEST_F(ParserTest, BlanksCommentsAndTypesAreOptional) {
   EXPECT_TRUE(parse("graph {\n}"));
 }
 
+// From the left.
 TEST_F(ParserTest, SomeOfTheStatedTypesMayStand) {
   EXPECT_EQ(line_error("%s = test.split(%x) : f32[2]"), "no error");
   EXPECT_EQ(line_error("%s = test.split(%x) : f32[2], f32[2]"), "no error");
@@ -61,6 +64,7 @@ TEST_F(ParserTest, SomeOfTheStatedTypesMayStand) {
             "Line 3, column 39: the line goes on after its end.");
 }
 
+// Where the text ends too early or late.
 TEST_F(ParserTest, ErrorsOfTheFrameNameTheLine) {
   EXPECT_EQ(error(""), "The graph's text ends at line 0 without '}'.");
   EXPECT_EQ(error("graph {\n"), "The graph's text ends at line 1 without '}'.");
@@ -69,6 +73,7 @@ TEST_F(ParserTest, ErrorsOfTheFrameNameTheLine) {
   EXPECT_EQ(error("graph {\n}\nmore"), "Line 3, column 1: text stands after the graph's end.");
 }
 
+// Each token of a line missing or wrong.
 TEST_F(ParserTest, ErrorsOfANodeNameItsColumn) {
   EXPECT_EQ(line_error("y = test.scale(%x)"), "Line 3, column 3: '%' is expected here.");
   EXPECT_EQ(line_error("% = test.scale(%x)"), "Line 3, column 5: a name is expected here.");
@@ -84,6 +89,7 @@ TEST_F(ParserTest, ErrorsOfANodeNameItsColumn) {
             "Line 3, column 31: the type f32[3] is stated, but the operation gives f32[2].");
 }
 
+// Inside braces and lists.
 TEST_F(ParserTest, ErrorsOfAttributesNameTheirColumn) {
   EXPECT_EQ(line_error("%y = test.scale(%x) {factor 2}"),
             "Line 3, column 31: '=' is expected here.");
@@ -102,6 +108,7 @@ TEST_F(ParserTest, ErrorsOfAttributesNameTheirColumn) {
             "Line 3, column 36: '' is not a value.");
 }
 
+// The other two kinds of line.
 TEST_F(ParserTest, ErrorsOfStatesAndOutputs) {
   EXPECT_EQ(line_error("state kv : kv"), "Line 3, column 9: '@' is expected here.");
   EXPECT_EQ(line_error("state @kv kv"), "Line 3, column 13: ': ' is expected here.");

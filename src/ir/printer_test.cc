@@ -13,6 +13,7 @@
 namespace quern {
 namespace {
 
+// The text that people read.
 TEST(Printer, WritesEveryPart) {
   const OpRegistry registry = test::ir_test_registry();
   constexpr std::string_view kText = R"(graph {
@@ -32,6 +33,7 @@ TEST(Printer, WritesEveryPart) {
   EXPECT_EQ(print_graph(*graph), kText);
 }
 
+// Only what is special.
 TEST(Printer, LeavesDefaultsOut) {
   const OpRegistry registry = test::ir_test_registry();
   const auto graph = parse_graph(
@@ -44,6 +46,7 @@ TEST(Printer, LeavesDefaultsOut) {
             "  %y = test.scale(%x) : f32[2]\n}\n");
 }
 
+// The frame alone.
 TEST(Printer, AnEmptyGraphIsTwoLines) {
   const OpRegistry registry = test::ir_test_registry();
   EXPECT_EQ(print_graph(GraphBuilder(registry).finish().value()), "graph {\n}\n");
@@ -100,6 +103,7 @@ Graph random_graph(const OpRegistry& registry, uint32_t seed) {
   return builder.finish().value();
 }
 
+// With equal hashes.
 TEST(Printer, RandomGraphsComeBack) {
   const OpRegistry registry = test::ir_test_registry();
   for (uint32_t seed = 0; seed < 500; ++seed) {

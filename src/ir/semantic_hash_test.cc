@@ -45,6 +45,7 @@ class SemanticHash : public testing::Test {
   const OpRegistry registry_ = test::ir_test_registry();
 };
 
+// Renaming is no change.
 TEST_F(SemanticHash, InnerNamesDoNotCount) {
   const uint64_t before = hash(kText);
   EXPECT_EQ(hash_with("%y", "%other"), before);
@@ -52,10 +53,12 @@ TEST_F(SemanticHash, InnerNamesDoNotCount) {
   EXPECT_EQ(hash_with("%w", "%blk.3/store"), before);
 }
 
+// Nodes hold them anyway.
 TEST_F(SemanticHash, DefaultsCountAsWritten) {
   EXPECT_EQ(hash_with("{factor = 0.5}", "{factor = 0.5, mode = \"a\"}"), hash(kText));
 }
 
+// One change at a time.
 TEST_F(SemanticHash, EveryMeaningCounts) {
   std::set<uint64_t> hashes = {hash(kText)};
   const auto expect_new = [&](uint64_t value, std::string_view what) {
@@ -82,6 +85,7 @@ TEST_F(SemanticHash, EveryMeaningCounts) {
   expect_new(hash_with("  output more = %s:low\n", ""), "number of outputs");
 }
 
+// 1, 1.0 and "1".
 TEST_F(SemanticHash, KindsOfEqualTextDiffer) {
   const auto of = [this](std::string_view value) {
     return hash("graph {\n  state @s : k {v = " + std::string(value) + "}\n}\n");
@@ -93,6 +97,7 @@ TEST_F(SemanticHash, KindsOfEqualTextDiffer) {
   }
 }
 
+// A new meaning under an old id.
 TEST_F(SemanticHash, TheVersionOfAnOperationCounts) {
   const auto with_version = [](int version) {
     OpRegistry registry = test::ir_test_registry();

@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// 0 is a value.
 TEST(SymbolValues, AreUnboundAtFirst) {
   SymbolValues symbols;
   for (char c = 'A'; c <= 'Z'; ++c) EXPECT_EQ(symbols.get(c), -1);
@@ -17,6 +18,7 @@ TEST(SymbolValues, AreUnboundAtFirst) {
   EXPECT_NE(symbols, SymbolValues());
 }
 
+// A to Z alone.
 TEST(SymbolValues, OtherCharactersAreNoSymbols) {
   SymbolValues symbols;
   for (const char c : {'a', '@', '[', '\0', '\x7F', static_cast<char>(200)}) {
@@ -26,6 +28,7 @@ TEST(SymbolValues, OtherCharactersAreNoSymbols) {
   EXPECT_EQ(symbols, SymbolValues());
 }
 
+// With symbols and layouts.
 TEST(TensorType, TextComesBack) {
   for (const auto* text : {"f32[]", "f32[T, 64]", "i16[3*T, 2]", "q4_K[10, 256]", "f32[T]@private",
                            "b1[0]", "complex64[A, B, C, D, E, F, G, H]", "f32[2*T]@column_major"}) {
@@ -35,6 +38,7 @@ TEST(TensorType, TextComesBack) {
   }
 }
 
+// 3T is 3*T.
 TEST(TensorType, BlanksAndShortFormsAreTaken) {
   EXPECT_EQ(parse_tensor_type("f32[ 2,3 , T ]")->to_string(), "f32[2, 3, T]");
   EXPECT_EQ(parse_tensor_type("f32[3T]")->to_string(), "f32[3*T]");
@@ -42,6 +46,7 @@ TEST(TensorType, BlanksAndShortFormsAreTaken) {
   EXPECT_EQ(parse_tensor_type("f32[T]@row_major")->to_string(), "f32[T]");
 }
 
+// Quoted as it was.
 TEST(TensorType, WrongTextIsAnErrorThatShowsIt) {
   const auto message = [](std::string_view text) {
     const auto type = parse_tensor_type(text);
@@ -61,6 +66,7 @@ TEST(TensorType, WrongTextIsAnErrorThatShowsIt) {
   EXPECT_EQ(message("f32[1,1,1,1,1,1,1,1,1]"), "A tensor type of rank 9 is over the limit of 8.");
 }
 
+// Factors times values.
 TEST(TensorType, ResolvesSymbols) {
   const TensorType type = parse_tensor_type("f32[2*T, 3, S]").value();
   SymbolValues symbols;
@@ -76,6 +82,7 @@ TEST(TensorType, ResolvesSymbols) {
   EXPECT_TRUE(parse_tensor_type("f32[]")->is_static());
 }
 
+// Products that do not fit.
 TEST(TensorType, HugeExtentsAreErrors) {
   SymbolValues symbols;
   symbols.set('T', int64_t{1} << 60);

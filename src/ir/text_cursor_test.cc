@@ -21,6 +21,7 @@ std::string value_text(std::string_view text) {
   return value ? attribute_to_string(*value) : "error: " + value.error().message;
 }
 
+// And a failed accept moves nothing.
 TEST(TextCursor, TokensMayStandBehindBlanks) {
   TextCursor cursor("  \t ab(c)", 1);
   EXPECT_FALSE(cursor.accept("b"));
@@ -34,6 +35,7 @@ TEST(TextCursor, TokensMayStandBehindBlanks) {
   EXPECT_TRUE(cursor.accept(""));  // nothing stands everywhere
 }
 
+// Between tokens only.
 TEST(TextCursor, ACommentEndsALine) {
   EXPECT_TRUE(TextCursor("", 1).is_end());
   EXPECT_TRUE(TextCursor("   \t", 1).is_end());
@@ -42,6 +44,7 @@ TEST(TextCursor, ACommentEndsALine) {
   EXPECT_FALSE(TextCursor("x # behind", 1).is_end());
 }
 
+// UTF-8 is none of ours.
 TEST(TextCursor, NamesEndAtTheFirstOtherCharacter) {
   struct {
     const char* text;
@@ -59,6 +62,7 @@ TEST(TextCursor, NamesEndAtTheFirstOtherCharacter) {
   }
 }
 
+// Columns behind the blanks.
 TEST(TextCursor, ErrorsNameLineAndColumn) {
   EXPECT_EQ(error_of("", [](TextCursor& c) { return c.name(); }),
             "Line 7, column 1: a name is expected here.");
@@ -70,6 +74,7 @@ TEST(TextCursor, ErrorsNameLineAndColumn) {
             "Line 7, column 1: a type such as f32[T, 64] is expected here.");
 }
 
+// Every form, and each near miss.
 TEST(TextCursor, ValuesHaveTheirKinds) {
   struct {
     const char* text;
@@ -114,6 +119,7 @@ TEST(TextCursor, ValuesHaveTheirKinds) {
   for (const auto& row : rows) EXPECT_EQ(value_text(row.text), row.value) << row.text;
 }
 
+// No trailing comma, no name twice.
 TEST(TextCursor, AttributesAreAListOrNothing) {
   const auto attributes = [](std::string_view text) {
     TextCursor cursor(text, 1);
@@ -135,6 +141,7 @@ TEST(TextCursor, AttributesAreAListOrNothing) {
             "error: Line 1, column 10: the attribute 'a' stands here twice.");
 }
 
+// Several on one line.
 TEST(TextCursor, TypesEndAtTheirBracketOrLayout) {
   TextCursor cursor("  f32[T, 64]@private, q4_0[2, 32] : i8[]", 1);
   EXPECT_EQ(*cursor.type_text(), "f32[T, 64]@private");

@@ -23,6 +23,7 @@ class VerifierTest : public testing::Test {
   ValueId x_ = kNoValue;
 };
 
+// The other cases change one thing of it.
 TEST_F(VerifierTest, AGraphWithEveryPartIsRight) {
   builder_.state({"kv", "kv", {}});
   const ValueId y = builder_.add("test.scale", {x_});
@@ -41,12 +42,14 @@ TEST_F(VerifierTest, NodeNamesAreUniqueWithoutOutputsToo) {
   EXPECT_EQ(error(), "The node name 'w' is used twice.");
 }
 
+// Results are found by name.
 TEST_F(VerifierTest, OutputNamesAreUnique) {
   builder_.output("y", x_);
   builder_.output("y", builder_.add("test.scale", {x_}));
   EXPECT_EQ(error(), "The output name 'y' is used twice.");
 }
 
+// Under the name that nodes use.
 TEST_F(VerifierTest, StatesAreDeclared) {
   builder_.state({"kv", "kv", {}});
   builder_.add("test.load", {x_}, {{"state", std::string("other")}}, "r");

@@ -42,6 +42,7 @@ std::vector<const OpDef*> one_input_activations() {
   return ops;
 }
 
+// Formulas made of comparisons lose NaN where nobody thinks of it.
 TEST(Activations, NaNGivesNaN) {
   EXPECT_GT(one_input_activations().size(), 35u);
   for (const OpDef* op : one_input_activations()) {
@@ -51,6 +52,7 @@ TEST(Activations, NaNGivesNaN) {
   }
 }
 
+// No elements, no row: loops must not run once.
 TEST(Activations, EmptyTensorsStayEmpty) {
   for (const OpDef* op : one_input_activations()) {
     EXPECT_EQ(run_one(op->id, {f32(Shape{0, 2}, {})}, demanded(*op)).shape()[0], 0) << op->id;
@@ -81,6 +83,7 @@ TEST(Activations, NarrowFloatsRoundTheF32Result) {
   }
 }
 
+// Zeros of both signs and infinities, where the formula alone would give NaN or the wrong sign.
 TEST(Activations, SpecialValues) {
   const auto expect = [](const char* id, std::vector<float> y, Attributes attributes = {}) {
     EXPECT_TRUE(all_same_bits(
@@ -104,11 +107,13 @@ TEST(Activations, SpecialValues) {
   expect("activation.leaky_relu", {-kInf, kInf, -0.0f, 0.0f, -0.0f, kDenormal});
 }
 
+// A parameter in f64 would give bits that no f32 kernel has.
 TEST(Activations, ParametersRoundToF32First) {
   EXPECT_TRUE(all_same_bits(run_f32("activation.leaky_relu", {-3}), {-3 * 0.01f}));
   EXPECT_TRUE(all_same_bits(run_f32("activation.threshold", {0.1f}, {{"theta", 0.1}}), {0.0f}));
 }
 
+// Attributes that divide by zero or bound nothing are errors of the graph, not NaN in its results.
 TEST(Activations, RefuseMeaninglessParameters) {
   const Tensor x = f32(Shape{1}, {1});
   EXPECT_FALSE(run_op("activation.celu_alpha", {x}, {{"alpha", 0.0}}));
@@ -128,6 +133,7 @@ TEST(Activations, RefuseMeaninglessParameters) {
             "activation.relu: Port 'x' has type i32[1]; it needs floating-point elements.");
 }
 
+// The two layouts of a gate are one formula.
 TEST(Gated, PackedAndTensorsAgree) {
   const std::vector<float> gate = {1, -2, kInf, 0.5f}, up = {3, 4, -0.0f, kNaN};
   for (const char* name :
@@ -161,6 +167,7 @@ void expect_same_on_vectors(const char* name, Formula formula) {
   }
 }
 
+// Kernels run the formulas on vectors; every lane must have the scalar's bits.
 TEST(ActivationFormulas, AreTheSameOnVectors) {
   expect_same_on_vectors("relu", [](auto x) { return simd::relu(x); });
   expect_same_on_vectors("swish", [](auto x) { return simd::swish(x); });

@@ -295,6 +295,7 @@ void expect_row(const FunctionRow& row, const std::vector<double>& points,
   }
 }
 
+// Every function of one argument against its values in 40 digits.
 TEST(FunctionValues, F32StaysWithinTheDocumentedBound) {
   const auto n = static_cast<int64_t>(kPoints32.size());
   for (const FunctionRow& row : kRows32) {
@@ -326,6 +327,7 @@ TEST(FunctionValues, OddFunctionsAreOdd) {
   }
 }
 
+// The reduction must not depend on the sign.
 TEST(FunctionValues, CosIsEven) {
   const auto x = narrowed(normals(500, 6, 100));
   std::vector<float> minus(x);
@@ -357,6 +359,7 @@ struct Ends {
 constexpr auto kInf32 = std::numeric_limits<float>::infinity();
 constexpr auto kNaN32 = std::numeric_limits<float>::quiet_NaN();
 
+// What the documents promise at infinities, zeros and the ends of a domain.
 TEST(FunctionValues, EndsAndZeros) {
   const std::vector<Ends> table = {
       {"math.exp", 0.0f, kInf32, 1, 1},

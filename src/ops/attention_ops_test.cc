@@ -101,6 +101,7 @@ std::vector<float> core_attention(const std::vector<float>& scores,
   return out;
 }
 
+// Lengths around the chunks of 64 and 512, where joins happen or do not.
 TEST(AttentionCore, FollowsTheDefinitionAtEveryLength) {
   constexpr size_t kDim = 5;
   for (const size_t n : {1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 511, 512, 513, 1100}) {
@@ -118,6 +119,7 @@ TEST(AttentionCore, FollowsTheDefinitionAtEveryLength) {
   }
 }
 
+// A window and a mask of -infinity are two ways to say the same.
 TEST(AttentionCore, KeysOutsideTheRangeAreMaskedKeys) {
   constexpr size_t kDim = 3, kN = 900;
   const auto scores = normals(kN, 5, 2.0f);
@@ -141,6 +143,7 @@ TEST(AttentionCore, KeysOutsideTheRangeAreMaskedKeys) {
   }
 }
 
+// The softmax of nothing has no weights to give.
 TEST(AttentionCore, NoVisibleKeyGivesZerosAlsoWithASink) {
   const std::vector<float> scores(3, -kInf), values = normals(6, 7);
   const float sink = 0.5f;
@@ -150,6 +153,7 @@ TEST(AttentionCore, NoVisibleKeyGivesZerosAlsoWithASink) {
   EXPECT_TRUE(all_same_bits(core_attention(scores, values, 2, {0, 3}, &sink), zeros));
 }
 
+// NaN behind a mask must not leak through 0 * NaN.
 TEST(AttentionCore, MaskedValuesMayBeAnything) {
   // A masked key is skipped: 0 * NaN does not reach the result.
   const std::vector<float> scores = {1.0f, -kInf, 1.0f};
@@ -157,11 +161,13 @@ TEST(AttentionCore, MaskedValuesMayBeAnything) {
   EXPECT_EQ(core_attention(scores, values, 1, {0, 3}), std::vector<float>{3.0f});
 }
 
+// A visible NaN is a defect that must show.
 TEST(AttentionCore, NanScoresSpread) {
   const std::vector<float> scores = {1.0f, std::nanf(""), 1.0f}, values = {2.0f, 3.0f, 4.0f};
   EXPECT_TRUE(std::isnan(core_attention(scores, values, 1, {0, 3})[0]));
 }
 
+// Sharing heads is an optimisation of repeating them: equal bits.
 TEST(Gqa, EqualsSdpaWithRepeatedKeyHeads) {
   const int64_t t = 70, d = 6;
   const auto q = normals(static_cast<size_t>(4 * t * d), 11);
@@ -183,6 +189,7 @@ TEST(Gqa, EqualsSdpaWithRepeatedKeyHeads) {
   EXPECT_TRUE(all_same_bits(values_of<float>(grouped), values_of<float>(repeated)));
 }
 
+// Skipped keys and keys with weight 0 give the same bits.
 TEST(Sdpa, AnAdditiveMaskOfMinusInfinityIsTheCausalRule) {
   const int64_t t = 67, d = 4;
   const Tensor q = f32({2, 3, t, d}, normals(static_cast<size_t>(6 * t * d), 21));
@@ -199,6 +206,7 @@ TEST(Sdpa, AnAdditiveMaskOfMinusInfinityIsTheCausalRule) {
       values_of<float>(run_one("attention.sdpa", {q, k, v, f32({1, 1, t, t}, mask)})), causal));
 }
 
+// Each of the two leading axes may be 1 on its own.
 TEST(Sdpa, MasksBroadcastOverBatchAndHeads) {
   const Tensor q = f32({2, 2, 1, 2}, normals(8, 31));
   const Tensor k = f32({2, 2, 3, 2}, normals(24, 32));
@@ -220,6 +228,7 @@ TEST(Sdpa, MasksBroadcastOverBatchAndHeads) {
   }
 }
 
+// Two layouts of the same heads.
 TEST(Attention, MultiHeadOverRowsEqualsHeadsInFront) {
   const int64_t t = 5, d = 2;
   const auto q = normals(20, 41), k = normals(10, 42), v = normals(10, 43);
@@ -238,6 +247,7 @@ TEST(Attention, MultiHeadOverRowsEqualsHeadsInFront) {
     EXPECT_EQ(rows[i], heads[(i / 2 % 2 * 5 + i / 4) * 2 + i % 2]) << i;
 }
 
+// One rounding at the store, none between.
 TEST(Attention, NarrowFloatsComputeInF32) {
   // One visible key: the output is its value, in the input's dtype.
   const Tensor q = tensor_of<uint16_t>(DType::kF16, {1, 1, 1, 1}, {0x3c00});
@@ -247,6 +257,7 @@ TEST(Attention, NarrowFloatsComputeInF32) {
   EXPECT_EQ(values_of<uint16_t>(out), std::vector<uint16_t>{0x4248});
 }
 
+// One wrong extent at a time, for each port.
 TEST(Attention, RefusesWrongShapes) {
   const auto of = [](const Shape& shape) {
     return f32(shape, std::vector<float>(static_cast<size_t>(shape.num_elements())));
@@ -265,6 +276,7 @@ TEST(Attention, RefusesWrongShapes) {
   EXPECT_FALSE(run_op("attention.flash_attention", {x, x, x}, {{"block_size", int64_t{0}}}));
 }
 
+// No queries, no keys, no batch.
 TEST(Attention, AcceptsTensorsWithoutRows) {
   const Tensor q = f32({1, 1, 2, 2}, {1, 2, 3, 4}), empty = f32({1, 1, 0, 2}, {});
   EXPECT_EQ(values_of<float>(run_one("attention.sdpa", {q, empty, empty})),
@@ -285,6 +297,7 @@ Tensor rows_of(int64_t kv_heads, int64_t first, int64_t rows, int64_t dim) {
   return f32(Shape{1, kv_heads, rows, dim}, values);
 }
 
+// Rows from the cache and rows of the call are one sequence.
 TEST(GqaCache, AppendsThenAttends) {
   const Tensor q = rows_of(4, 100, 2, 6), none;
   const Tensor whole_k = rows_of(2, 0, 7, 6), whole_v = rows_of(2, 20, 7, 3);
@@ -303,6 +316,7 @@ TEST(GqaCache, AppendsThenAttends) {
   EXPECT_TRUE(all_same_bits(values_of<float>(partly), values_of<float>(expected)));
 }
 
+// A cache of other extents, or half of one.
 TEST(GqaCache, RefusesWhatDoesNotFit) {
   const Tensor q = rows_of(4, 0, 2, 6), k = rows_of(2, 0, 2, 6), none;
   const auto error = [&](std::vector<Tensor> inputs, Attributes attributes) {

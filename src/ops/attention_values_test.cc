@@ -116,6 +116,7 @@ void expect_solution(std::string_view id, const Problem& problem, const Attribut
   EXPECT_TRUE(all_near(run_f64(id, inputs, attributes), problem.solve(), 1e-11, 1e-13)) << id;
 }
 
+// Softmax of scaled scores times values, straight from the definition.
 TEST(SdpaValues, AreAPlainSoftmax) {
   for (const Heads& heads : head_shapes()) {
     expect_solution("attention.sdpa", Problem(heads, 10), {});
@@ -138,6 +139,7 @@ TEST(SdpaValues, CausalRowsAreAlignedAtTheEnd) {
   }
 }
 
+// The mask's own axes decide which element is read.
 TEST(SdpaValues, MasksBroadcastOverBatchAndHeads) {
   const Heads heads{
       .batch = 2, .heads = 3, .kv_heads = 3, .queries = 4, .keys = 6, .width = 5, .value_width = 2};
@@ -157,6 +159,7 @@ TEST(SdpaValues, MasksBroadcastOverBatchAndHeads) {
   }
 }
 
+// Causal rows that stand before the first key.
 TEST(SdpaValues, ARowWithoutVisibleKeysIsZero) {
   const Heads heads{.queries = 2, .keys = 3, .width = 2, .value_width = 2};
   Problem problem(heads, 70);
@@ -171,6 +174,7 @@ TEST(SdpaValues, ARowWithoutVisibleKeysIsZero) {
   EXPECT_EQ(out[1], 0);
 }
 
+// Query head h reads key head h / group, not h % group.
 TEST(GroupedValues, HeadsShareTheirKeys) {
   for (const int64_t kv_heads : {1, 2, 3, 6}) {
     const Heads heads{.batch = 2,
@@ -185,6 +189,7 @@ TEST(GroupedValues, HeadsShareTheirKeys) {
   }
 }
 
+// Positions count cached rows first.
 TEST(GroupedValues, CachedRowsStandBeforeTheOthers) {
   const Heads heads{
       .batch = 2, .heads = 4, .kv_heads = 2, .queries = 3, .keys = 8, .width = 4, .value_width = 3};
@@ -209,6 +214,7 @@ TEST(GroupedValues, CachedRowsStandBeforeTheOthers) {
   EXPECT_TRUE(all_near(out, problem.solve(), 1e-11, 1e-13));
 }
 
+// The window includes the query's own key.
 TEST(WindowValues, QueriesSeeTheNewestKeysOnly) {
   for (const int64_t window : {1, 2, 3, 64, 100}) {
     const Heads heads{
@@ -222,6 +228,7 @@ TEST(WindowValues, QueriesSeeTheNewestKeysOnly) {
   }
 }
 
+// The only key has weight 1, whatever its score.
 TEST(WindowValues, AWindowOfOneCopiesTheOwnValue) {
   const Heads heads{
       .heads = 2, .kv_heads = 2, .queries = 4, .keys = 4, .width = 3, .value_width = 5};
@@ -328,6 +335,7 @@ TEST(AttentionProperties, IsLinearInTheValues) {
   EXPECT_TRUE(all_near(c, expected, 1e-10, 1e-12));
 }
 
+// Rows are independent: one bad query spoils one result.
 TEST(AttentionProperties, NaNStaysInItsRow) {
   const Heads heads{.queries = 3, .keys = 4, .width = 2, .value_width = 2};
   Problem problem(heads, 160);
@@ -340,6 +348,7 @@ TEST(AttentionProperties, NaNStaysInItsRow) {
   EXPECT_FALSE(std::isnan(out[4]));
 }
 
+// Extents of 0 on either side.
 TEST(AttentionProperties, NoKeysGiveZerosAndNoQueriesNothing) {
   const Tensor q = normal_f64(Shape{1, 2, 3, 4}, 170);
   const Tensor none = f64(Shape{1, 2, 0, 4}, {});
@@ -369,6 +378,7 @@ TEST(AttentionProperties, NarrowTypesStayCloseToF64) {
   }
 }
 
+// Powers of 2 for 8 heads, and between them for other numbers.
 TEST(AlibiValues, SlopesFallByHead) {
   // slope of head h = 2^(-8 (h + 1) / 4): 1/4, 1/16, 1/64, 1/256.
   const Tensor scores = f64(Shape{1, 4, 2, 3}, std::vector<double>(24, 0.0));
@@ -387,6 +397,7 @@ TEST(AlibiValues, SlopesFallByHead) {
   }
 }
 
+// 0 on the diagonal: a query sees its own key.
 TEST(MaskValues, CausalMasksAreLowerTriangles) {
   for (const int64_t n : {0, 1, 2, 5}) {
     const auto mask = run_f64("masking.causal", {}, {{"seq_len", n}});
@@ -432,6 +443,7 @@ TEST(RopeProperties, RotationsKeepLengths) {
   }
 }
 
+// The property that the embedding is made for.
 TEST(RopeProperties, ProductsDependOnTheDistanceAlone) {
   const Tensor q = normal_f64(Shape{1, 1, 1, 16}, 210), k = normal_f64(Shape{1, 1, 1, 16}, 211);
   const auto product = [&](int64_t a, int64_t b) {
@@ -447,6 +459,7 @@ TEST(RopeProperties, ProductsDependOnTheDistanceAlone) {
   }
 }
 
+// Rotations by p and -p cancel.
 TEST(RopeProperties, TheOppositePositionTurnsBack) {
   const Tensor x = normal_f64(Shape{1, 2, 1, 6}, 220);
   const Tensor there = run_one("positional.rope", {x}, {{"start_position", int64_t{77}}});

@@ -41,6 +41,7 @@ std::vector<float> widen_bf16(const std::vector<uint16_t>& bits) {
   return values;
 }
 
+// Every length up to several blocks, in f32 and f64, against bits of an independent program.
 TEST_F(BlockedGolden, Prefixes) {
   std::vector<float> f32, bf16;
   std::vector<double> f64;
@@ -56,6 +57,7 @@ TEST_F(BlockedGolden, Prefixes) {
   EXPECT_TRUE(all_same_bits(bf16, array<float>("bf16_dot")));
 }
 
+// NaN and infinities pass through the fold as IEEE says.
 TEST_F(BlockedGolden, SpecialValues) {
   for (int i = 0; i < 5; ++i) {
     const std::string name = "special" + std::to_string(i);
@@ -66,6 +68,7 @@ TEST_F(BlockedGolden, SpecialValues) {
   }
 }
 
+// Terms of more than one element share the block boundaries.
 TEST(Blocked, LongTermsFoldInBlocksToo) {
   // 20 terms in blocks of 8: (8 + 8) + 4.
   int64_t calls = 0;
@@ -75,6 +78,7 @@ TEST(Blocked, LongTermsFoldInBlocksToo) {
   EXPECT_TRUE(test::same_bits(blocked_sum<float>(1, [](int64_t) { return -0.0f; }), 0.0f));
 }
 
+// The fold that skips terms must count them.
 TEST(BlockedFold, GivesTheBitsOfBlockedSum) {
   for (const int64_t n : {0, 1, 255, 256, 257, 512, 700}) {
     const auto term = [](int64_t k) { return float(k % 37 - 18) * 0.3711f; };

@@ -30,6 +30,7 @@ Dim d(int64_t extent) {
 }
 const Dim kT = Dim::symbolic('T');
 
+// NumPy's rule, written as nodes.
 TEST(Broadcasting, MakesShapesEqual) {
   EXPECT_EQ(broadcast("math.mul", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
   EXPECT_EQ(broadcast("elementwise.sub", {f32({d(2), d(1)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
@@ -39,12 +40,14 @@ TEST(Broadcasting, MakesShapesEqual) {
   EXPECT_EQ(broadcast("compare.less", {f32({}), f32({})}), "f32[] f32[] ");
 }
 
+// A symbolic extent needs an input to take it from.
 TEST(Broadcasting, SymbolsFollowAnInputThatHasThem) {
   EXPECT_EQ(broadcast("math.mul", {f32({kT, d(3)}), f32({d(1)})}), "f32[T, 3] f32[T, 3] ");
   EXPECT_EQ(broadcast("math.mul", {f32({kT, d(1)}), f32({d(3)})}),
             "f32[T, 1] broadcasts to a shape with symbols that no input has.");
 }
 
+// What the operation does itself needs no node.
 TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
   EXPECT_EQ(broadcast("math.add", {f32({kT, d(3)}), f32({d(3)})}), "f32[T, 3] f32[3] ");
   EXPECT_EQ(broadcast("Add", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[3] ");
@@ -52,6 +55,7 @@ TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
             "f32[2, 3] f32[3, 4] ");
 }
 
+// The error names both types.
 TEST(Broadcasting, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(broadcast("math.mul", {f32({d(2)}), f32({d(3)})}),
             "f32[2] and f32[3] do not broadcast to a common shape.");

@@ -85,6 +85,7 @@ class CachedOracle : public testing::Test {
   MemoryKv kv_{{.heads = 2, .key_dim = 20, .value_dim = 12, .rows = 700}};
 };
 
+// 700 cached rows against float64, with scale, window, cap and sinks.
 TEST_F(CachedOracle, AgreesWithFloat64) {
   expect_case("plain", {});
   expect_case("scaled", {{"scale", 0.4}});
@@ -95,6 +96,7 @@ TEST_F(CachedOracle, AgreesWithFloat64) {
   expect_case("all", {{"scale", 0.3}, {"window", int64_t{200}}, {"soft_cap", 4.0}}, true);
 }
 
+// Equal bits, since the same keys are visited.
 TEST_F(CachedOracle, AWindowOverEverythingIsNoWindow) {
   const Tensor q = golden_.tensor("q"), positions = golden_.tensor("positions");
   const auto run = [&](int64_t window) {
@@ -105,6 +107,7 @@ TEST_F(CachedOracle, AWindowOverEverythingIsNoWindow) {
   EXPECT_TRUE(all_same_bits(run(100000), run(0)));
 }
 
+// A sink of no weight must not even round.
 TEST_F(CachedOracle, ASinkOfMinusInfinityIsNoSink) {
   const Tensor q = golden_.tensor("q"), positions = golden_.tensor("positions");
   const Tensor sinks = f32({4}, {-kInf, -kInf, -kInf, -kInf});
@@ -151,6 +154,7 @@ struct Prompt {
 
 class CacheTypes : public testing::TestWithParam<std::pair<DType, DType>> {};
 
+// The promise behind caching: chunks of any size give the bits of one piece.
 TEST_P(CacheTypes, BitsDoNotDependOnTheSplitOfThePrompt) {
   const Prompt prompt;
   const auto options = Prompt::cache(GetParam().first, GetParam().second);
@@ -179,6 +183,7 @@ INSTANTIATE_TEST_SUITE_P(Types, CacheTypes,
                                   std::string(dtype_name(test.param.second));
                          });
 
+// A neighbour in the batch changes nothing.
 TEST(CachedAttention, BitsDoNotDependOnOtherSequencesInTheBatch) {
   const Prompt prompt;
   const auto options = Prompt::cache(DType::kF32, DType::kF32);
@@ -226,6 +231,7 @@ std::vector<float> heads_first(const Tensor& x) {
   return out;
 }
 
+// The cache is another way to hold the same keys.
 TEST(CachedAttention, EqualsCausalGqaOverTheSameRows) {
   const Prompt prompt;
   MemoryKv kv(Prompt::cache(DType::kF32, DType::kF32));
@@ -238,6 +244,7 @@ TEST(CachedAttention, EqualsCausalGqaOverTheSameRows) {
   EXPECT_TRUE(all_same_bits(heads_first(f32({600, 4, 24}, cached)), values_of<float>(out)));
 }
 
+// The rounding happens when a row is stored.
 TEST(CachedAttention, FloatCachesRoundTheirRows) {
   Prompt prompt;
   MemoryKv narrow(Prompt::cache(DType::kF16, DType::kF16));
@@ -253,6 +260,7 @@ TEST(CachedAttention, FloatCachesRoundTheirRows) {
   EXPECT_TRUE(all_same_bits(out, prompt.feed(wide, {50}, 0, with_layer())));
 }
 
+// One definition of integer products for weights and keys.
 TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
   // The dot of a query with a key row is projection.linear of quant.dynamic with that row.
   for (const DType dtype : {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1, DType::kQ5_1}) {
@@ -275,6 +283,7 @@ TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
   }
 }
 
+// A bound that a wrong scale would break.
 TEST(CachedAttention, QuantizedCachesAreCloseToF32) {
   const Prompt prompt;
   MemoryKv exact(Prompt::cache(DType::kF32, DType::kF32));
@@ -284,6 +293,7 @@ TEST(CachedAttention, QuantizedCachesAreCloseToF32) {
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 0.06) << i;
 }
 
+// All or nothing: a bad token must not leave half a batch behind.
 TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
   MemoryKv kv({.key_dim = 2, .value_dim = 2, .num_sequences = 2, .rows = 4});
   const Tensor k = f32({2, 1, 2}, {1, 2, 3, 4});
@@ -306,6 +316,7 @@ TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
   EXPECT_EQ(kv.num_rows(), 2u);
 }
 
+// One mistake at a time.
 TEST(CachedAttention, RefusesWrongTypesAndStates) {
   MemoryKv kv({.layers = 2, .heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
   const auto zeros = [](const Shape& shape) {
@@ -335,6 +346,7 @@ TEST(CachedAttention, RefusesWrongTypesAndStates) {
       run_op("kv.append", {zeros({1, 1, 4}), zeros({1, 1, 2}), places, places}, with_layer(), &kv));
 }
 
+// Bound stores are checked again when the kernel runs.
 TEST(CachedAttention, RefusesAStoreOfAnotherState) {
   MemoryKv kv({.heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
   MemoryKv other({.heads = 2, .key_dim = 4, .value_dim = 3, .rows = 4});
@@ -387,6 +399,7 @@ TEST(KvAppend, RefusesAStoreOfFewerHeads) {
   EXPECT_EQ(kv.num_rows(), 2u);
 }
 
+// Other formats have no product with a query.
 TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
   const TensorType q{.dims = {Dim::symbolic('T'), Dim::constant(1), Dim::constant(256)}};
   const TensorType places{.dtype = DType::kI32, .dims = {Dim::symbolic('T')}};

@@ -40,6 +40,7 @@ Tensor from_packed(DType dtype, const Shape& shape, std::vector<std::byte> bytes
   return Tensor::from_bytes(dtype, shape, bytes).value();
 }
 
+// Bits of numpy and ml_dtypes.
 TEST(Cast, GoldenNarrowFloats) {
   const auto suite = read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/conversions.npz");
   if (!suite) GTEST_SKIP() << suite.error().message;
@@ -60,6 +61,7 @@ TEST(Cast, GoldenNarrowFloats) {
   expect("f8e5m2", f8e5m2_to_f32, uint8_t{});
 }
 
+// Where C++ leaves the conversion undefined.
 TEST(Cast, FloatToIntegerTruncatesAndClamps) {
   EXPECT_EQ(cast_f64<int8_t>({2.9, -2.9, 127.9, 128, -128.9, -129, kInf, -kInf, kNaN, -0.0}, "i8"),
             (std::vector<int8_t>{2, -2, 127, 127, -128, -128, 127, -128, 0, 0}));
@@ -70,6 +72,7 @@ TEST(Cast, FloatToIntegerTruncatesAndClamps) {
                                   std::numeric_limits<int64_t>::max()}));
 }
 
+// Packed integers keep their low bits.
 TEST(Cast, FourBitsWrap) {
   EXPECT_EQ(packed({7, 8, -1, 17.9}, "i4"), (std::vector<int>{0x87, 0x1f}));
   const std::vector<std::byte> bytes = {std::byte{0x87}, std::byte{0x1f}};
@@ -79,12 +82,14 @@ TEST(Cast, FourBitsWrap) {
   EXPECT_EQ(values_of<float>(unsigned_back), (std::vector<float>{7, 8, 15, 1}));
 }
 
+// NaN is not zero either.
 TEST(Cast, BitsAreNotZero) {
   EXPECT_EQ(packed({0, -0.0, 1, kNaN, -3, 0.1, 0, 0}, "b1"), (std::vector<int>{0b00111100}));
   const Tensor bits = from_packed(DType::kB1, Shape{8}, {std::byte{0b00111100}});
   EXPECT_EQ(values_of<float>(cast(bits, "f32")), (std::vector<float>{0, 0, 1, 1, 1, 1, 0, 0}));
 }
 
+// To floats there is one rounding, also from 64 bits.
 TEST(Cast, IntegersWrapOrRoundOnce) {
   const int64_t wide = (int64_t{1} << 40) + 300;
   const Tensor x = tensor_of<int64_t>(DType::kI64, Shape{2}, {wide, -1});
@@ -103,6 +108,7 @@ TEST(Cast, IntegersWrapOrRoundOnce) {
   EXPECT_TRUE(std::isinf(f16_to_f32(values_of<uint16_t>(cast(largest, "f16")).at(0))));
 }
 
+// Midpoints of large integers go to even.
 TEST(Cast, GoldenIntegersToF32) {
   const auto suite = read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/conversions.npz");
   if (!suite) GTEST_SKIP() << suite.error().message;
@@ -111,12 +117,14 @@ TEST(Cast, GoldenIntegersToF32) {
   EXPECT_TRUE(all_same_bits(values_of<float>(y), suite->at("from_int_f32").as<float>()));
 }
 
+// Through f32 they would round twice.
 TEST(Cast, NarrowFloatsRoundOnceFromF64) {
   // Rounding to f32 first would land on the tie 1 + 2^-11 and then on 1.
   const auto f16 = cast_f64<uint16_t>({1 + 0x1p-11 + 0x1p-40}, "f16");
   EXPECT_EQ(f16_to_f32(f16.at(0)), 1 + 0x1p-10f);
 }
 
+// Each format has its own default.
 TEST(Cast, SaturateDecidesTheOverflowOfF8) {
   const auto e4m3 = [](const char* saturate) {
     return f8e4m3_to_f32(cast_f64<uint8_t>({1e6}, "f8e4m3", saturate).at(0));
@@ -132,6 +140,7 @@ TEST(Cast, SaturateDecidesTheOverflowOfF8) {
   EXPECT_EQ(e5m2("false"), -kInf);
 }
 
+// Through f32, which both sides know.
 TEST(Cast, BlockFormatsDecodeAndEncode) {
   std::vector<float> x(64);
   for (size_t i = 0; i < 64; ++i) x[i] = float(i) - 31;
@@ -143,6 +152,7 @@ TEST(Cast, BlockFormatsDecodeAndEncode) {
                       {{"to", std::string("q8_0")}}));
 }
 
+// Elements at the seam of two chunks are neither lost nor doubled.
 TEST(Cast, ChunksMeet) {
   std::vector<float> x(10001);
   for (size_t i = 0; i < x.size(); ++i) x[i] = float(i % 100);
@@ -151,6 +161,7 @@ TEST(Cast, ChunksMeet) {
   EXPECT_EQ(cast(f32(Shape{0}, {}), "i8").shape(), (Shape{0}));
 }
 
+// Rows of packed types are whole blocks.
 TEST(Cast, RefusesUnknownNamesAndOddRows) {
   const TensorType x = parse_tensor_type("f32[T, 3]").value();
   EXPECT_FALSE(infer_op("math.cast", {x}, {{"to", std::string("f33")}}));

@@ -16,6 +16,7 @@ Bytes compare(std::string_view id, const std::vector<double>& a, const std::vect
   return values_of<uint8_t>(run_one(id, {f64(shape, a), f64(shape, b)}));
 }
 
+// NaN compares as false, zeros of both signs as equal.
 TEST(ComparisonOps, FloatsWithNaNAndZeros) {
   const std::vector<double> a{1, 2, -0.0, kNaN, kNaN, 3}, b{2, 1, 0.0, kNaN, 1, 3};
   EXPECT_EQ(compare("compare.equal", a, b), (Bytes{0, 0, 1, 0, 0, 1}));
@@ -23,6 +24,7 @@ TEST(ComparisonOps, FloatsWithNaNAndZeros) {
   EXPECT_EQ(compare("compare.less_or_equal", a, b), (Bytes{1, 0, 1, 0, 0, 1}));
 }
 
+// A comparison as floats would merge large integers.
 TEST(ComparisonOps, IntegersOfEverySign) {
   const auto u64 = [](std::vector<uint64_t> v) { return tensor_of(DType::kU64, Shape{2}, v); };
   EXPECT_EQ(
@@ -35,12 +37,14 @@ TEST(ComparisonOps, IntegersOfEverySign) {
             (Bytes{0, 1}));
 }
 
+// Nothing broadcasts by itself.
 TEST(ComparisonOps, ShapesAndTypesMustBeEqual) {
   EXPECT_FALSE(run_op("compare.equal", {f64(Shape{1}, {1}), f64(Shape{2}, {1, 2})}));
   EXPECT_FALSE(run_op("compare.equal", {f64(Shape{1}, {1}), f32(Shape{1}, {1})}));
   EXPECT_EQ(run_one("compare.less", {f64(Shape{0}, {}), f64(Shape{0}, {})}).dtype(), DType::kU8);
 }
 
+// Any byte but 0 is true.
 TEST(Where, TakesBytesAsTheyAre) {
   const Tensor mask = tensor_of<uint8_t>(DType::kU8, Shape{3}, {1, 0, 255});
   EXPECT_EQ(values_of<double>(run_one("compare.where",
@@ -54,6 +58,7 @@ TEST(Where, TakesBytesAsTheyAre) {
                                         f64(Shape{3}, {4, 5, 6})}));
 }
 
+// And the cases that the processor traps on have results.
 TEST(IntegerOps, QuotientsRoundTowardsZero) {
   EXPECT_EQ(values_of<int32_t>(
                 run_one("elementwise.quotient", {i32(Shape{6}, {7, -7, 7, -7, 5, INT32_MIN}),
@@ -62,6 +67,7 @@ TEST(IntegerOps, QuotientsRoundTowardsZero) {
   EXPECT_FALSE(run_op("elementwise.quotient", {f32(Shape{1}, {1}), f32(Shape{1}, {1})}));
 }
 
+// Of the dividend as in C, of the divisor as in Python.
 TEST(IntegerOps, RemaindersTakeTheSignAskedFor) {
   const Tensor a = i32(Shape{6}, {7, -7, 7, -7, 5, INT32_MIN}),
                b = i32(Shape{6}, {3, 3, -3, -3, 0, -1});
@@ -76,6 +82,7 @@ TEST(IntegerOps, RemaindersTakeTheSignAskedFor) {
   EXPECT_NE(f[2], f[2]);
 }
 
+// Shifts by the width and more are defined.
 TEST(IntegerOps, Bits) {
   const auto u8 = [](std::vector<uint8_t> v) { return tensor_of(DType::kU8, Shape{4}, v); };
   const Tensor a = u8({0xf0, 0xff, 1, 0x80}), b = u8({0x3c, 8, 7, 1});

@@ -22,6 +22,7 @@ Attributes kernel(int64_t size) {
   return {{"kernel_size", size}};
 }
 
+// A skipped tap keeps its index: the blocks of a sum do not move at the borders.
 TEST(Conv1d, SumsInBlocksOf256AndKeepsTheirPlaceInPadding) {
   const int64_t channels = 100, taps = 5, length = 3, pad = 2;
   const auto x = wavy(size_t(channels * length)), w = wavy(size_t(channels * taps));
@@ -41,6 +42,7 @@ TEST(Conv1d, SumsInBlocksOf256AndKeepsTheirPlaceInPadding) {
   }
 }
 
+// 0 * infinity in the padding would be NaN.
 TEST(Conv1d, PaddingIsNotMultiplied) {
   const float inf = std::numeric_limits<float>::infinity();
   Attributes attributes = kernel(2);
@@ -50,6 +52,7 @@ TEST(Conv1d, PaddingIsNotMultiplied) {
   EXPECT_EQ(y, (std::vector<float>{6, inf}));
 }
 
+// One rounding, at the store.
 TEST(Conv2d, NarrowFloatsAddTheBiasBeforeTheRounding) {
   const auto h = [](float v) { return to_f16(v); };
   const Tensor x = tensor_of<uint16_t>(DType::kF16, Shape{1, 1, 1, 2}, {h(2048), h(1)});
@@ -60,6 +63,7 @@ TEST(Conv2d, NarrowFloatsAddTheBiasBeforeTheRounding) {
   EXPECT_EQ(f16_to_f32(values_of<uint16_t>(y).at(0)), 2052.0f);  // 2051 is a tie
 }
 
+// As matrices: <Ax, y> = <x, A^T y>.
 TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
   const Attributes attributes = {{"kernel_h", int64_t{3}}, {"kernel_w", int64_t{2}},
                                  {"stride_h", int64_t{2}}, {"dil_w", int64_t{2}},
@@ -83,6 +87,7 @@ TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
   EXPECT_NEAR(left, right, 1e-9 * std::abs(left));
 }
 
+// Windows, groups and channels, one at a time.
 TEST(Convolution, RefusesWhatDoesNotFit) {
   const Tensor x = f32(Shape{1, 2, 3}, wavy(6)), w = f32(Shape{2, 2, 2}, wavy(8));
   EXPECT_FALSE(run_op("convolution.conv1d", {x, w}, kernel(3)));  // the weight has 2 taps

@@ -96,6 +96,7 @@ const std::vector<Conv>& problems() {
   return list;
 }
 
+// Every attribute differs by axis, so that a swapped one shows.
 TEST(ConvolutionValues, ThreeAxesFollowTheDefinition) {
   for (const Conv& c : problems()) {
     const Tensor x = c.x(1), weight = c.weight(2);
@@ -122,6 +123,7 @@ TEST(ConvolutionValues, TwoAxesAreThreeWithOneOfExtentOne) {
   }
 }
 
+// The ranks share one kernel.
 TEST(ConvolutionValues, OneAxisIsTwoWithOneOfExtentOne) {
   for (Conv c : problems()) {
     c.d = Axis{};
@@ -170,6 +172,7 @@ TEST(ConvolutionValues, TheTransposedIsTheAdjoint) {
   }
 }
 
+// One input element paints the kernel at its stride.
 TEST(ConvolutionValues, ATransposedImpulseIsItsKernel) {
   // One input of 1 spreads the kernel at its place: rows 2 and on, columns 4 and on.
   std::vector<double> impulse(2 * 3, 0.0);
@@ -200,6 +203,7 @@ TEST(ConvolutionValues, PolynomialsMultiply) {
   EXPECT_EQ(y, (std::vector<double>{4, 7, 10, -3}));
 }
 
+// Padding adds nothing, not 0 * weight.
 TEST(ConvolutionValues, PaddingHidesInfinities) {
   // The window over the padding alone gives the bias; infinities beside it do not leak.
   const Tensor x = f64(Shape{1, 1, 3}, {kInf, 1, 2});
@@ -211,6 +215,7 @@ TEST(ConvolutionValues, PaddingHidesInfinities) {
   EXPECT_EQ(y[4], 7);
 }
 
+// NaN in one group leaves the other clean.
 TEST(ConvolutionValues, GroupsDoNotMix) {
   const Conv c{1, 4, 4, 2, {}, {3, 2}, {3, 2}};
   Tensor x = normal_f64(Shape{1, 4, 3, 3}, 12);
@@ -265,6 +270,7 @@ const std::vector<Pool>& pools() {
   return list;
 }
 
+// Strides, dilations and ceil together.
 TEST(PoolingValues, WindowsFollowTheDefinition) {
   for (const Pool& p : pools()) {
     const Tensor x = normal_f64(Shape{1, 1, p.h.extent, p.w.extent}, 14);
@@ -306,6 +312,7 @@ TEST(PoolingValues, CeilKeepsTheRest) {
   EXPECT_EQ(run_f64("pooling.avg_pool2d", {image}, ceil.attributes()).back(), 9);
 }
 
+// A padded 0 would beat negative elements, and dilute a mean.
 TEST(PoolingValues, PaddingCountsInNeitherMaxNorMean) {
   const Tensor x = f64(Shape{1, 1, 2, 2}, {-1, -2, -3, -4});
   const Pool p{{2, 2, 2, 1}, {2, 2, 2, 1}};
@@ -315,6 +322,7 @@ TEST(PoolingValues, PaddingCountsInNeitherMaxNorMean) {
             (std::vector<double>{-1, -2, -3, -4}));
 }
 
+// Windows of unequal size where the extents do not divide.
 TEST(AdaptivePoolingValues, WindowsAreTheStatedOnes) {
   for (const auto& [in, out] :
        std::vector<std::pair<int64_t, int64_t>>{{7, 3}, {3, 7}, {6, 6}, {1, 4}, {10, 1}, {5, 2}}) {
@@ -335,6 +343,7 @@ TEST(AdaptivePoolingValues, WindowsAreTheStatedOnes) {
   }
 }
 
+// What std::max would get wrong.
 TEST(PoolingValues, NaNSpreadsAndZerosHaveSigns) {
   const Pool all{{1, 1}, {2, 2}};
   const auto of = [&](const char* id, double a, double b) {

@@ -20,6 +20,7 @@ std::vector<float> run_f32(std::string_view id, std::vector<float> a, std::vecto
   return values_of<float>(run_one(id, {f32(Shape{n}, a), f32(Shape{n}, b)}));
 }
 
+// IEEE for every pair of special operands.
 TEST(Elementwise, SpecialValuesOfF32) {
   EXPECT_TRUE(all_same_bits(run_f32("math.add", {kInf, -0.0f, -0.0f, kDenormal, kNaN},
                                     {-kInf, -0.0f, 0.0f, kDenormal, 1}),
@@ -35,6 +36,7 @@ TEST(Elementwise, SpecialValuesOfF32) {
       all_same_bits(run_f32("math.mul", {kDenormal, -1, kInf}, {0.5f, 0, 0}), {0.0f, -0.0f, kNaN}));
 }
 
+// 0 - x instead of -x would lose one.
 TEST(Elementwise, UnaryOperationsKeepSignsOfZero) {
   const auto unary = [](const char* id) {
     return values_of<float>(run_one(id, {f32(Shape{6}, {0.0f, -0.0f, -kInf, kNaN, 4, -4})}));
@@ -58,6 +60,7 @@ TEST(Elementwise, NarrowFloatsRoundOnce) {
   }
 }
 
+// Results are stored as casts are.
 TEST(Elementwise, F8SaturatesOrOverflowsByItsDefault) {
   const Tensor a = tensor_of<uint8_t>(DType::kF8E4M3, Shape{1}, {to_f8e4m3(448.0f)});
   EXPECT_EQ(values_of<uint8_t>(run_one("math.add", {a, a})).at(0), to_f8e4m3(448.0f));
@@ -65,6 +68,7 @@ TEST(Elementwise, F8SaturatesOrOverflowsByItsDefault) {
   EXPECT_EQ(f8e5m2_to_f32(values_of<uint8_t>(run_one("math.add", {b, b})).at(0)), kInf);
 }
 
+// Signed overflow would be undefined.
 TEST(Elementwise, IntegersWrap) {
   const Tensor a = tensor_of<int8_t>(DType::kI8, Shape{3}, {127, -128, -128});
   const Tensor b = tensor_of<int8_t>(DType::kI8, Shape{3}, {1, 1, -1});
@@ -80,6 +84,7 @@ TEST(Elementwise, IntegersWrap) {
   EXPECT_FALSE(run_op("elementwise.div", {a, b}));
 }
 
+// The one repetition that addition does itself.
 TEST(Add, TakesABiasOfTheLastAxis) {
   const Tensor x = f32(Shape{2, 2}, {1, 2, 3, 4});
   EXPECT_EQ(values_of<float>(run_one("Add", {x, f32(Shape{2}, {10, 20})})),
@@ -92,6 +97,7 @@ TEST(Add, TakesABiasOfTheLastAxis) {
   EXPECT_FALSE(run_op("Add", {x, f64(Shape{2}, {1, 2})}));
 }
 
+// No fused multiply-add.
 TEST(Axpy, RoundsTheProductThenTheSum) {
   // alpha rounds to f32 first; the product and the sum round each.
   const float x = 1.0f + 0x1p-12f, y = 1.0f, alpha = 1.0f / 3.0f;
@@ -101,6 +107,7 @@ TEST(Axpy, RoundsTheProductThenTheSum) {
   EXPECT_TRUE(all_same_bits(values_of<float>(z), {y + product}));
 }
 
+// The factor is f64 in the graph.
 TEST(Scale, RoundsItsFactorToTheComputeType) {
   const Tensor y = run_one("math.scale", {f32(Shape{2}, {3, -0.0f})}, {{"factor", 0.1}});
   EXPECT_TRUE(all_same_bits(values_of<float>(y), {3 * 0.1f, -0.0f}));
@@ -109,6 +116,7 @@ TEST(Scale, RoundsItsFactorToTheComputeType) {
   EXPECT_TRUE(all_same_bits(values_of<float>(s), {scale, 2 * scale, 3 * scale}));
 }
 
+// No elements, no row.
 TEST(Elementwise, EmptyTensorsStayEmpty) {
   const Tensor none = f32(Shape{0, 3}, {});
   EXPECT_EQ(run_one("math.add", {none, none}).shape(), (Shape{0, 3}));

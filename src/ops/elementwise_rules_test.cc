@@ -6,6 +6,7 @@
 namespace quern::test {
 namespace {
 
+// A bias is the only short operand, and only the second one.
 TEST(AddRules, EqualTypesOrABias) {
   expect_types({
       {"math.add", "f32[T, 3]; f32[T, 3]", "", "f32[T, 3]"},
@@ -48,6 +49,7 @@ TEST(AddRules, EqualTypesOrABias) {
   });
 }
 
+// A required attribute has no default to hide behind.
 TEST(AxpyRules, NeedTheirFactor) {
   expect_types({
       {"elementwise.axpy", "bf16[T]; bf16[T]", "{alpha = 2}", "bf16[T]"},
@@ -63,6 +65,7 @@ TEST(AxpyRules, NeedTheirFactor) {
   });
 }
 
+// Two vectors of one dtype.
 TEST(OuterRules, VectorsMakeAMatrix) {
   expect_types({
       {"math.outer", "f32[T]; f32[3]", "", "f32[T, 3]"},
@@ -78,6 +81,7 @@ TEST(OuterRules, VectorsMakeAMatrix) {
   });
 }
 
+// Scalars and empty tensors too.
 TEST(ScaleRules, FloatsOfAnyShape) {
   expect_types({
       {"math.scale", "f16[T, 3]", "{factor = 2}", "f16[T, 3]"},
@@ -90,6 +94,7 @@ TEST(ScaleRules, FloatsOfAnyShape) {
   });
 }
 
+// Results and masks are u8 whatever is compared.
 TEST(ComparisonRules, MasksAreBytes) {
   expect_types({
       {"compare.equal", "f32[T, 3]; f32[T, 3]", "", "u8[T, 3]"},
@@ -115,6 +120,7 @@ TEST(ComparisonRules, MasksAreBytes) {
   });
 }
 
+// Floats have other quotients; bits have none.
 TEST(IntegerRules, IntegersOfOneType) {
   expect_types({
       {"bits.and", "u8[T]; u8[T]", "", "u8[T]"},
@@ -140,6 +146,7 @@ TEST(IntegerRules, IntegersOfOneType) {
   });
 }
 
+// Each parameter at its limits.
 TEST(ActivationRules, Attributes) {
   expect_types({
       {"activation.gelu", "f32[T]", R"({approximate = "tanh"})", "f32[T]"},
@@ -189,6 +196,7 @@ TEST(ActivationRules, Attributes) {
   });
 }
 
+// Nothing in between, also with symbols.
 TEST(PreluVRules, OneSlopeOrOneForEach) {
   expect_types({
       {"activation.prelu_v", "f32[2, 3]; f32[1]", "", "f32[2, 3]"},
@@ -208,6 +216,7 @@ TEST(PreluVRules, OneSlopeOrOneForEach) {
   });
 }
 
+// Half a row is the gate.
 TEST(GatedRules, PackedRowsAreEven) {
   expect_types({
       {"activation.swiglu", "f32[T, 8]", "", "f32[T, 4]"},
@@ -233,6 +242,7 @@ TEST(GatedRules, PackedRowsAreEven) {
   });
 }
 
+// One of the two, not both.
 TEST(RandomRules, ShapeOrLike) {
   expect_types({
       {"random.uniform", "", "{shape = [2, 3]}", "f32[2, 3]"},
@@ -264,6 +274,7 @@ TEST(RandomRules, ShapeOrLike) {
   });
 }
 
+// Probabilities and slopes in order.
 TEST(DropoutRules, ShareAndBounds) {
   expect_types({
       {"math.dropout", "f32[T]", "", "f32[T]"},
@@ -289,6 +300,7 @@ TEST(DropoutRules, ShareAndBounds) {
   });
 }
 
+// Scales that divide by nothing, zero points outside the integers.
 TEST(QuantRules, ScaleZeroPointAndBits) {
   expect_types({
       {"quant.quant", "f16[T, 3]", "{scale = 0.5}", "i8[T, 3]"},
@@ -338,6 +350,7 @@ TEST(QuantRules, ScaleZeroPointAndBits) {
   });
 }
 
+// Types come from text and may be anything that a type can be.
 TEST(GraphRules, ConstantsWeightsAndInputs) {
   expect_types({
       {"graph.constant", "", R"({type = "f16[2]", values = f[1.0, 2.0]})", "f16[2]"},

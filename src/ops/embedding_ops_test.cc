@@ -12,6 +12,7 @@
 namespace quern::test {
 namespace {
 
+// For every dtype that widens, blocks included.
 TEST(EmbeddingToken, RowsAreTheWeightsF32) {
   // Random bytes as a table of each type that can be read.
   for (const DTypeInfo& info : all_dtypes()) {
@@ -33,12 +34,14 @@ TEST(EmbeddingToken, RowsAreTheWeightsF32) {
   }
 }
 
+// The only dtype that is not f32 afterwards.
 TEST(EmbeddingToken, F64RowsStayF64) {
   const double third = 1.0 / 3.0;
   const Tensor out = run_one("embedding.token", {i32({1}, {1}), f64({2, 2}, {1, 2, third, -0.0})});
   EXPECT_TRUE(all_same_bits(values_of<double>(out), {third, -0.0}));
 }
 
+// Ids of any shape, empty ones too.
 TEST(EmbeddingToken, AxesOfTheIdsComeFirst) {
   const Tensor ids = tensor_of<int64_t>(DType::kI64, {2, 2}, {0, 1, 1, 0});
   const Tensor out = run_one("embedding.token", {ids, f32({2, 1}, {5, 6})});
@@ -47,6 +50,7 @@ TEST(EmbeddingToken, AxesOfTheIdsComeFirst) {
   EXPECT_EQ(run_one("embedding.token", {i32({0}, {}), f32({2, 1}, {5, 6})}).shape(), (Shape{0, 1}));
 }
 
+// Never a read past the table.
 TEST(EmbeddingToken, IdsOutsideTheTableAreErrorsThatNameThem) {
   const Tensor weight = f32({2, 1}, {5, 6});
   const auto past = run_op("embedding.token", {i32({3}, {0, 1, 2}), weight});
@@ -58,6 +62,7 @@ TEST(EmbeddingToken, IdsOutsideTheTableAreErrorsThatNameThem) {
                       {tensor_of<int64_t>(DType::kI64, {1}, {int64_t{1} << 40}), weight}));
 }
 
+// The attributes of a manifest are checked, not trusted.
 TEST(EmbeddingToken, DeclaredExtentsMustFitTheWeight) {
   const Tensor ids = i32({1}, {0}), weight = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_TRUE(run_op("embedding.token", {ids, weight},

@@ -26,6 +26,7 @@ Tensor i64(const Shape& shape, const std::vector<int64_t>& values) {
 const std::vector<double> kCovariance = {3.09, 0.35, 0.2,  4.55, 0.35, 1.91, 0.76, 1.53,
                                          0.2,  0.76, 1.96, 0.81, 4.55, 1.53, 0.81, 12.04};
 
+// numpy.linalg.cholesky of one matrix.
 TEST(CholeskyValues, AreThoseOfNumPy) {
   EXPECT_TRUE(
       all_near(run_f64("causal.cholesky", {f64(Shape{4, 4}, kCovariance)}),
@@ -35,6 +36,7 @@ TEST(CholeskyValues, AreThoseOfNumPy) {
                1e-13));
 }
 
+// What stands above the diagonal does not matter.
 TEST(CholeskyValues, ReadTheLowerTriangleAlone) {
   std::vector<double> half = kCovariance;
   for (size_t i = 0; i < 4; ++i) {
@@ -44,6 +46,7 @@ TEST(CholeskyValues, ReadTheLowerTriangleAlone) {
                             run_f64("causal.cholesky", {f64(Shape{4, 4}, kCovariance)})));
 }
 
+// L L^T is the matrix, at several sizes.
 TEST(CholeskyProperties, FactorsMultiplyBack) {
   for (const int64_t n : {1, 2, 5, 12}) {
     const Tensor a = normal_f64(Shape{n, n}, static_cast<uint32_t>(n));
@@ -58,6 +61,7 @@ TEST(CholeskyProperties, FactorsMultiplyBack) {
   }
 }
 
+// The first that is not above 0, NaN included.
 TEST(CholeskyErrors, NameThePivot) {
   const auto error = [](const std::vector<double>& a, int64_t n) {
     return run_error("causal.cholesky", {f64(Shape{n, n}, a)});
@@ -72,6 +76,7 @@ TEST(CholeskyErrors, NameThePivot) {
   EXPECT_EQ(error({1, 0, 0, std::nan("")}, 2), message(1));
 }
 
+// Forward, then backward substitution.
 TEST(LinearAlgebra, SolvesWithItsFactor) {
   Matrix a(4, 4), l;
   a.values = kCovariance;
@@ -102,6 +107,7 @@ TEST(LinearAlgebra, ResidualsAreOrthogonal) {
   }
 }
 
+// Without one, equal columns have no answer.
 TEST(LinearAlgebra, ARidgeShrinksAndMakesSingularSystemsSolvable) {
   Matrix design(3, 2);
   design.values = {1, 1, 2, 2, 3, 3};  // equal columns
@@ -114,6 +120,7 @@ TEST(LinearAlgebra, ARidgeShrinksAndMakesSingularSystemsSolvable) {
 
 // Causal effects ---------------------------------------------------------------------------------
 
+// numpy.linalg.lstsq of outcome on treatment and covariates.
 TEST(BackdoorValues, AreThoseOfNumPy) {
   const Tensor y =
       f64(Shape{12}, {3.36, -2.66, 0.87, -2.37, 0.4, 0.1, -0.71, -2.08, 1.74, 2.21, 0.37, 0.89});
@@ -126,6 +133,7 @@ TEST(BackdoorValues, AreThoseOfNumPy) {
       all_near(run_f64("causal.backdoor_adjustment", {y, x, z}), {1.5485348529904093}, 1e-9));
 }
 
+// Data without noise give the coefficients that made them.
 TEST(BackdoorValues, ExactModelsAreFound) {
   const auto x = normals(20, 3), z = normals(20, 4);
   std::vector<double> y, both;
@@ -138,6 +146,7 @@ TEST(BackdoorValues, ExactModelsAreFound) {
                        {2.0}, 1e-9));
 }
 
+// The adjustment formula as a sum.
 TEST(BackdoorValues, TablesSumOverTheStrata) {
   // P(y | x, z) for two x and three z, P(z) = 1/2, 1/4, 1/4.
   const Tensor p = f64(Shape{2, 3}, {0.2, 0.4, 0.8, 0.5, 0.5, 0.1});
@@ -146,6 +155,7 @@ TEST(BackdoorValues, TablesSumOverTheStrata) {
       {0.4, 0.4}, 1e-15));
 }
 
+// Each stage as a regression of its own.
 TEST(InstrumentValues, AreThoseOfTwoStagesInNumPy) {
   const Tensor z = f64(Shape{12, 2}, {2.04,  -2.56, 0.42, -0.57, -0.45, -0.22, -2.02, -0.23,
                                       -0.87, 3.32,  0.23, -0.35, -0.28, -0.67, -1.06, -0.39,
@@ -157,6 +167,7 @@ TEST(InstrumentValues, AreThoseOfTwoStagesInNumPy) {
   EXPECT_TRUE(all_near(run_f64("causal.iv_estimate", {z, x, y}), {1.8643427835228663}, 1e-10));
 }
 
+// Wald's estimator.
 TEST(InstrumentValues, TheTableIsARatioOfCovariances) {
   const Tensor z = f64(Shape{4}, {0, 0, 1, 1}), x = f64(Shape{4}, {1, 2, 3, 4}),
                y = f64(Shape{4}, {10, 12, 20, 22});
@@ -166,6 +177,7 @@ TEST(InstrumentValues, TheTableIsARatioOfCovariances) {
             std::vector<double>{0});
 }
 
+// One regression in each arm.
 TEST(CateValues, AreTheDifferenceOfTwoLines) {
   // Untreated y = x, treated y = 2 + 3x: the effect at x is 2 + 2x.
   const Tensor x = f64(Shape{6, 1}, {0, 1, 2, 0, 1, 2});
@@ -175,6 +187,7 @@ TEST(CateValues, AreTheDifferenceOfTwoLines) {
   EXPECT_EQ(run_f64("causal.cate", {y, t}, table()), (std::vector<double>{0, 1, 2, 1, 4, 7}));
 }
 
+// A chain of three nodes by hand.
 TEST(CounterfactualValues, AbductionActionPrediction) {
   // x1 = u1, x2 = 2 x1 + u2, x3 = x1 - x2 + u3. Observed (1, 3, 0): u = (1, 1, 2). With x2 = 0:
   // x3 = 1 - 0 + 2.
@@ -202,6 +215,7 @@ TEST(CounterfactualValues, AbductionActionPrediction) {
       std::vector<double>{11});
 }
 
+// Schur complements by hand.
 TEST(DoValues, ConditionAGaussian) {
   // numpy: S_rf S_ff^-1 for the free entries 0 and 2 given entries 1 and 3.
   const auto out = run_f64(
@@ -218,6 +232,7 @@ TEST(DoValues, ConditionAGaussian) {
   EXPECT_TRUE(all_near(out, expected, 1e-12, 1e-14));
 }
 
+// Columns of masked nodes, not rows.
 TEST(DoValues, TablesCutTheEdgesIntoANode) {
   const Tensor adjacency = f64(Shape{3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   EXPECT_EQ(run_f64("causal.do_calculus", {adjacency, i64(Shape{3}, {0, 1, 0})}, table()),
@@ -227,6 +242,7 @@ TEST(DoValues, TablesCutTheEdgesIntoANode) {
             "The covariance of the fixed entries is not positive definite.");
 }
 
+// Small bins, counted out.
 TEST(FrontdoorValues, ByHand) {
   // sum over m of P(m | x) sum over x' of P(y | x', m) P(x').
   const auto effect = run_f64("causal.frontdoor_adjustment",
@@ -249,6 +265,7 @@ TEST(FrontdoorValues, ByHand) {
   }
 }
 
+// Each node given its parents.
 TEST(FactorizationValues, SumTheLikelihoodsOfTheNodes) {
   // scipy.stats.norm on the residuals of numpy.linalg.lstsq: 0 and 1 are roots, 2 has both.
   const Tensor x = f64(Shape{8, 3}, {-2.04, -0.34, -0.86, 0.53,  -2.28, 2.9,   1.07, -1.3,
@@ -263,6 +280,7 @@ TEST(FactorizationValues, SumTheLikelihoodsOfTheNodes) {
   EXPECT_EQ(run_f64("causal.dag_markov_factorization", {f64(Shape{0}, {})}, table()).at(0), 1);
 }
 
+// Log determinants of covariances; sums of p log p.
 TEST(MutualInformationValues, AreThoseOfNumPy) {
   const Tensor x = f64(Shape{9, 2}, {-0.31, -0.45, 0.48, -0.7, -0.93, 0.48, 2.46, -0.25, -0.56,
                                      -1.17, -1.34, 0.52, 0.85, 0.01, 0.33, 0.12, 0.14, -1.53});
@@ -274,6 +292,7 @@ TEST(MutualInformationValues, AreThoseOfNumPy) {
               0.2718045166781059, 1e-13);
 }
 
+// Products of marginals.
 TEST(MutualInformationProperties, IndependentTablesHaveNone) {
   std::vector<double> joint;
   for (const double a : {0.2, 0.3, 0.5}) {
@@ -292,6 +311,7 @@ TEST(MutualInformationProperties, IndependentTablesHaveNone) {
 
 // Markov blankets --------------------------------------------------------------------------------
 
+// Matrix times vector, and the masked sums of a table.
 TEST(FlowValues, ByHand) {
   const Tensor w = f64(Shape{2, 3}, {1, 2, 3, 4, 5, 6}), x = f64(Shape{3}, {1, 0, -1}),
                b = f64(Shape{2}, {10, 20});
@@ -305,6 +325,7 @@ TEST(FlowValues, ByHand) {
             (std::vector<double>{2, 0, 2, 0}));
 }
 
+// Each kind of node in its own section.
 TEST(PartitionValues, GatherByMask) {
   const Tensor x = f64(Shape{5}, {10, 11, 12, 13, 14});
   const Tensor masks =
@@ -321,6 +342,7 @@ TEST(PartitionValues, GatherByMask) {
 // Hawkes processes
 // ---------------------------------------------------------------------------------
 
+// Sums of exponentials over earlier events only.
 TEST(HawkesValues, ByTheFormula) {
   // mu 0.4, alpha 0.7, beta 1.3, horizon 4, in NumPy.
   const std::vector<double> times = {0.5, 1.0, 1.75, 3.0};
@@ -348,6 +370,7 @@ TEST(HawkesValues, ByTheFormula) {
       1e-14);
 }
 
+// An event does not excite its own moment.
 TEST(HawkesValues, QueriesBetweenAndBeforeTheEvents) {
   const Tensor query = f64(Shape{4}, {0.0, 1.0, 1.5, 100}), times = f64(Shape{2}, {1.0, 1.25});
   const auto y =
@@ -359,6 +382,7 @@ TEST(HawkesValues, QueriesBetweenAndBeforeTheEvents) {
   EXPECT_NEAR(y[3], 3, 1e-14);
 }
 
+// Which one, by form and by attribute.
 TEST(HawkesValues, KernelMatricesAreTriangles) {
   const Tensor t = f64(Shape{3}, {0, 1, 3});
   const double a = 2 * std::exp(-0.5), b = 2 * std::exp(-1.5), c = 2 * std::exp(-1.0);
@@ -375,6 +399,7 @@ TEST(HawkesValues, KernelMatricesAreTriangles) {
 
 // Active inference and coding --------------------------------------------------------------------
 
+// Both published forms of each operation.
 TEST(InferenceValues, AreThoseOfNumPy) {
   const Tensor q = f64(Shape{3}, {0.2, 0.5, 0.3}), likelihood = f64(Shape{3}, {0.9, 0.1, 0.4}),
                prior = f64(Shape{3}, {0.3, 0.3, 0.4});
@@ -393,6 +418,7 @@ TEST(InferenceValues, AreThoseOfNumPy) {
                        {0.42, -0.96, 0.17785972418398302, -0.2740818220681718}, 1e-14));
 }
 
+// Posteriors sum to 1; the free energy of the prior itself is 0.
 TEST(InferenceProperties, BeliefsNormaliseAndPriorsCostNothing) {
   const Tensor prior = f64(Shape{3}, {0.2, 0.3, 0.5}), likelihood = f64(Shape{3}, {2, 4, 1});
   EXPECT_TRUE(all_near(run_f64("active_inference.belief_update", {prior, likelihood}, table()),
@@ -414,6 +440,7 @@ TEST(InferenceProperties, BeliefsNormaliseAndPriorsCostNothing) {
   EXPECT_NEAR(entropy[1], 0, 1e-11);
 }
 
+// Prediction, error and both updates on two levels.
 TEST(CodingValues, ByHand) {
   const Tensor w = f64(Shape{2, 3}, {1, 2, 3, 4, 5, 6}), rep = f64(Shape{3}, {1, -1, 2}),
                err = f64(Shape{2}, {0.5, -1});
@@ -435,6 +462,7 @@ TEST(CodingValues, ByHand) {
                        {1.05, 1.95, 3.1, 3.9, 5.1, 5.8}, 1e-15));
 }
 
+// Sums, lengths, and places modulo the extent.
 TEST(VectorValues, BundlesAndRotations) {
   const Tensor a = f64(Shape{3}, {1, 2, 2}), b = f64(Shape{3}, {2, -2, 4});
   EXPECT_TRUE(all_near(run_f64("vsa.bundle", {a, b}), {3 / std::sqrt(45.0), 0, 6 / std::sqrt(45.0)},

@@ -57,6 +57,7 @@ double mean_of(const std::vector<double>& x) {
   return sum / static_cast<double>(x.size());
 }
 
+// Without excitation the mean number of events is known.
 TEST(HawkesSimulate, PoissonProcessWithoutExcitation) {
   const auto events = simulate(
       400, 0.5, 0, 1, {{"max_steps", int64_t{64}}, {"horizon", 10.0}, {"seed", int64_t{1}}});
@@ -64,6 +65,7 @@ TEST(HawkesSimulate, PoissonProcessWithoutExcitation) {
   EXPECT_NEAR(mean_of(events.counts), 5, 5 * std::sqrt(5.0 / 400));
 }
 
+// By the branching ratio.
 TEST(HawkesSimulate, ExcitationRaisesTheMean) {
   // E N(T) = mu / (1 - r) (T - r (1 - exp(-(beta - alpha) T)) / (beta - alpha)), r = alpha / beta.
   const auto events = simulate(
@@ -75,6 +77,7 @@ TEST(HawkesSimulate, ExcitationRaisesTheMean) {
   EXPECT_NEAR(mean, 19.000045, 5 * std::sqrt(squares / 400 / 400));
 }
 
+// Same seed, same bits; the rest of a row is -1.
 TEST(HawkesSimulate, SeedsRepeatAndRowsFill) {
   const Attributes attributes = {
       {"max_steps", int64_t{4}}, {"horizon", 1000.0}, {"seed", int64_t{4}}};
@@ -84,6 +87,7 @@ TEST(HawkesSimulate, SeedsRepeatAndRowsFill) {
   EXPECT_NE(events.values[0], events.values[4]);  // processes are independent
 }
 
+// Rates that are not positive never end.
 TEST(HawkesSimulate, RefusesBadProcesses) {
   const Attributes attributes = {{"max_steps", int64_t{4}}};
   const auto run = [&](double mu, double alpha, double beta) {
@@ -99,6 +103,7 @@ TEST(HawkesSimulate, RefusesBadProcesses) {
 
 // causal ----------------------------------------------------------------------------------------
 
+// Zero and negative pivots alike.
 TEST(Cholesky, RefusesWhatIsNotPositiveDefinite) {
   const auto bad = run_op("causal.cholesky", {f64(Shape{2, 2}, {1, 2, 2, 1})});
   ASSERT_FALSE(bad);
@@ -108,18 +113,21 @@ TEST(Cholesky, RefusesWhatIsNotPositiveDefinite) {
   EXPECT_EQ(run_one("causal.cholesky", {f64(Shape{0, 0}, {})}).shape(), (Shape{0, 0}));
 }
 
+// No answer is better than one of many.
 TEST(LeastSquares, SingularSystemsGiveNaN) {
   Matrix design(2, 2);
   design.values = {1, 1, 1, 1};
   for (const double c : least_squares(design, {1, 2}, 0)) EXPECT_TRUE(std::isnan(c));
 }
 
+// Nothing to compare with.
 TEST(Cate, AnEmptyArmGivesNaN) {
   const Tensor x = f64(Shape{2, 1}, {0, 1}), y = f64(Shape{2}, {1, 2});
   const Tensor effect = run_one("causal.cate", {x, f64(Shape{2}, {1, 1}), y});
   for (const double v : values_of<double>(effect)) EXPECT_TRUE(std::isnan(v));
 }
 
+// A cycle has no order of nodes.
 TEST(DagFactorization, RefusesCycles) {
   const Tensor x = f64(Shape{3, 2}, {1, 2, 3, 5, 4, 4});
   const auto bad = run_op("causal.dag_markov_factorization", {x, i64(Shape{2, 2}, {0, 1, 1, 0})});
@@ -128,6 +136,7 @@ TEST(DagFactorization, RefusesCycles) {
   EXPECT_FALSE(run_op("causal.dag_markov_factorization", {x, i64(Shape{2, 2}, {1, 0, 0, 0})}));
 }
 
+// By the name that the form gives them.
 TEST(TwoForms, MissingPortsAreNamed) {
   const Tensor p = f64(Shape{2}, {0.5, 0.5});
   const auto bad = run_op("active_inference.free_energy", {p, p}, table());
@@ -139,6 +148,7 @@ TEST(TwoForms, MissingPortsAreNamed) {
 // Markov blankets and beliefs
 // -----------------------------------------------------------------------
 
+// The order that the published operation has.
 TEST(Partition, ParentsComeBeforeChildrenAndCoParentsStayOutside) {
   const Tensor adjacency = i64(Shape{4, 4}, {0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0});
   const Tensor labels =
@@ -148,12 +158,14 @@ TEST(Partition, ParentsComeBeforeChildrenAndCoParentsStayOutside) {
   EXPECT_FALSE(run_op("markov_blanket.partition", {x, i64(Shape{4, 2}, {1, 1, 1, 0, 0, 0, 0, 0})}));
 }
 
+// 0 / 0, not a silent uniform.
 TEST(BeliefUpdate, NoSupportGivesNaN) {
   const Tensor out = run_one("active_inference.belief_update",
                              {f64(Shape{2}, {0.5, 0.5}), f64(Shape{2}, {0, 0})}, table());
   for (const double v : values_of<double>(out)) EXPECT_TRUE(std::isnan(v));
 }
 
+// A singular joint covariance.
 TEST(MutualInformation, OfACopyIsInfinite) {
   const Tensor x = f64(Shape{3, 1}, {1, 2, 4});
   const Tensor mi = run_one("markov_blanket.mutual_information", {x, x});
@@ -163,6 +175,7 @@ TEST(MutualInformation, OfACopyIsInfinite) {
 // Fourier transforms
 // ----------------------------------------------------------------------------------
 
+// Powers of two and other lengths.
 TEST(Fft, InverseGivesTheInputBackInF32) {
   for (const int64_t n : {1, 2, 8, 12, 13, 64}) {
     std::vector<float> x(static_cast<size_t>(2 * n));
@@ -177,6 +190,7 @@ TEST(Fft, InverseGivesTheInputBackInF32) {
   }
 }
 
+// Ranks and spacings without meaning.
 TEST(Physics, RefusesBadGrids) {
   const Tensor u = f64(Shape{3}, {1, 2, 3});
   EXPECT_FALSE(run_op("physics.grad1d", {u}, {{"dx", 0.0}}));

@@ -61,6 +61,7 @@ TEST(FunctionOps, AgreeWithNumPy) {
               {0.0, 0.9624236501192069, 1.3169578969248168, 2.993222846126381, 23.7189981105004});
 }
 
+// C's Annex F, value by value.
 TEST(FunctionOps, EdgesAreThoseOfC) {
   expect_near("math.acos", {1.5, kNaN}, {kNaN, kNaN});
   expect_near("math.asin", {-1.5}, {kNaN});
@@ -72,6 +73,7 @@ TEST(FunctionOps, EdgesAreThoseOfC) {
   EXPECT_EQ(run_f64("math.erf", {kInfinity, -kInfinity}), (std::vector<double>{1, -1}));
 }
 
+// Halves to even, signs of zero kept.
 TEST(FunctionOps, RoundingGoesToTheStatedInteger) {
   const std::vector<double> x{-2.5, -1.5, -0.5, -0.2, 0.5, 1.5, 2.5, 2.6, 1e300, kInfinity};
   EXPECT_EQ(run_f64("math.round", x),
@@ -87,6 +89,7 @@ TEST(FunctionOps, RoundingGoesToTheStatedInteger) {
             (std::vector<float>{4194304.0F, 4194304.0F}));
 }
 
+// Squares, roots, and the exceptions at 0 and 1.
 TEST(FunctionOps, PowersOfPairs) {
   const auto y = values_of<double>(
       run_one("math.pow", {f64(Shape{6}, {2.0, 0.5, -2.0, -8.0, 0.0, 10.0}),
@@ -101,6 +104,7 @@ TEST(FunctionOps, PowersOfPairs) {
   EXPECT_FALSE(run_op("math.pow", {i32(Shape{1}, {1}), i32(Shape{1}, {1})}));
 }
 
+// No elements, no row.
 TEST(FunctionOps, EmptyTensorsStayEmpty) {
   for (const char* id : {"math.tan", "math.erf", "math.round", "math.acosh"}) {
     EXPECT_EQ(run_one(id, {f32(Shape{0, 3}, {})}).shape(), (Shape{0, 3})) << id;

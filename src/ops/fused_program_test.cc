@@ -32,6 +32,7 @@ std::vector<float> floats(const Tensor& tensor) {
   return tensor.is_empty() ? std::vector<float>{} : *tensor.read_as<float>();
 }
 
+// Programs are kept as text in graphs.
 TEST(FusedProgram, TextRoundTrips) {
   for (const char* text :
        {"", "math.exp(x0)", "math.mul(x0, x1); activation.gelu(v0) {approximate = \"tanh\"}",
@@ -41,17 +42,20 @@ TEST(FusedProgram, TextRoundTrips) {
   }
 }
 
+// A default that is written out is not another program.
 TEST(FusedProgram, AttributesTakeTheirDefaults) {
   EXPECT_EQ(parsed("math.rmsnorm(x0)").instructions[0].attributes.number("eps"), 1e-6);
   EXPECT_EQ(parsed("  math.exp( x0 ) ;math.sin(v0)").to_string(), "math.exp(x0); math.sin(v0)");
 }
 
+// Backends run only those element by element.
 TEST(FusedProgram, KnowsElementwisePrograms) {
   EXPECT_TRUE(parsed("math.exp(x0); math.add(v0, x1)").is_elementwise());
   EXPECT_FALSE(parsed("math.exp(x0); math.rmsnorm(v0)").is_elementwise());
   EXPECT_TRUE(parsed("").is_elementwise());
 }
 
+// Programs come from files.
 TEST(FusedProgram, HostileTextIsAnErrorWithItsPlace) {
   EXPECT_NE(error_of("math.exp(x0").find("Line 1, column 12"), std::string::npos);
   EXPECT_NE(error_of("math.exp(v0)").find("used before it is made"), std::string::npos);
@@ -66,12 +70,14 @@ TEST(FusedProgram, HostileTextIsAnErrorWithItsPlace) {
   EXPECT_NE(error_of("sort.top_k(x0) {k = 1}").find("one output"), std::string::npos);
 }
 
+// A limit that no real model meets.
 TEST(FusedProgram, LongProgramsAreRefused) {
   std::string text = "math.exp(x0)";
   for (size_t i = 1; i <= kMaxFusedInstructions; ++i) text += "; math.exp(x0)";
   EXPECT_FALSE(parse_fused_program(text, builtin_ops()).has_value());
 }
 
+// A program fits where its operations would.
 TEST(FusedProgram, TypesFollowTheRulesOfTheOperations) {
   const TensorType x{DType::kF32, {Dim::symbolic('T'), Dim::constant(4)}};
   const TensorType bias{DType::kF32, {Dim::constant(4)}};
@@ -91,6 +97,7 @@ TEST(FusedProgram, TypesFollowTheRulesOfTheOperations) {
             "The program does not read x1, of 2 tensors that it was given.");
 }
 
+// Each result may be read by all later ones.
 TEST(FusedElementwise, ComputesItsPartsInOrder) {
   const Tensor y =
       test::run_one("fused.elementwise", {f32({2, 2}, {1, -2, 3, -4}), f32({2}, {10, 20})},
@@ -115,12 +122,14 @@ TEST(FusedElementwise, NarrowResultsRoundBetweenTheParts) {
   EXPECT_NE(bits[0] & 0x03FF, 0);
 }
 
+// An empty tensor has an address and is not absent.
 TEST(FusedElementwise, EmptyTensorsStayEmpty) {
   const Tensor y = test::run_one("fused.elementwise", {f32({0, 3}, {})},
                                  {{"program", "math.exp(x0); math.sin(v0)"}});
   EXPECT_EQ(y.shape(), (Shape{0, 3}));
 }
 
+// A sum inside would need whole rows.
 TEST(FusedElementwise, OtherOperationsAreRefused) {
   const auto run = test::run_op("fused.elementwise", {f32({2, 2}, {1, 2, 3, 4})},
                                 {{"program", "math.softmax(x0)"}});
@@ -128,6 +137,7 @@ TEST(FusedElementwise, OtherOperationsAreRefused) {
   EXPECT_NE(run.error().message.find("only elementwise operations may follow"), std::string::npos);
 }
 
+// With residual and bias as operands.
 TEST(FusedLinear, IsTheProductAndWhatFollows) {
   const Tensor x = f32({1, 2}, {3, 4});
   const Tensor w = f32({2, 2}, {1, 0, 1, 1});
@@ -138,12 +148,14 @@ TEST(FusedLinear, IsTheProductAndWhatFollows) {
   EXPECT_EQ(floats(y), (std::vector<float>{103, 200}));
 }
 
+// Nothing follows: the product itself.
 TEST(FusedLinear, AnEmptyProgramIsTheProduct) {
   const Tensor y = test::run_one("fused.linear", {f32({1, 2}, {3, 4}), f32({1, 2}, {1, 1})},
                                  {{"program", ""}, {"weight_scale", 2.0}});
   EXPECT_EQ(floats(y), (std::vector<float>{14}));
 }
 
+// x0 is the gate, x1 is up.
 TEST(GatedLinear, SeesBothProducts) {
   const Tensor x = f32({1, 2}, {3, 4});
   const Tensor gate = f32({1, 2}, {1, 0});
@@ -154,6 +166,7 @@ TEST(GatedLinear, SeesBothProducts) {
   EXPECT_EQ(floats(y), (std::vector<float>{1}));
 }
 
+// A short operand repeats.
 TEST(FusedMatmul, AddsAVectorToEachRow) {
   const Tensor c =
       test::run_one("fused.matmul", {f32({2, 1}, {1, 2}), f32({1, 2}, {3, 4}), f32({2}, {10, 20})},
@@ -169,6 +182,7 @@ TEST(FusedAttention, WeighsValuesByTheSoftmaxOfTheScores) {
   EXPECT_EQ(floats(out), (std::vector<float>{20}));
 }
 
+// As the two nodes would, bit for bit.
 TEST(FusedQuantize, QuantisesTheResultOfTheProgram) {
   const auto made = test::run_op("fused.quantize", {f32({1, 2}, {1, -2}), f32({1, 2}, {1, 2})},
                                  {{"program", "math.mul(x0, x1)"}, {"block", int64_t{2}}});
@@ -177,6 +191,7 @@ TEST(FusedQuantize, QuantisesTheResultOfTheProgram) {
   EXPECT_EQ(floats((*made)[1]), (std::vector<float>{4.0f / 127}));
 }
 
+// Only what can be computed row by row.
 TEST(FusedQuantize, OtherOperationsAreRefused) {
   const auto run =
       test::run_op("fused.quantize", {f32({1, 2}, {1, 2})}, {{"program", "math.softmax(x0)"}});
@@ -184,6 +199,7 @@ TEST(FusedQuantize, OtherOperationsAreRefused) {
   EXPECT_NE(run.error().message.find("cannot precede a quantisation"), std::string::npos);
 }
 
+// Bits of any dtype, NaN payloads too.
 TEST(GraphCopy, KeepsTheValues) {
   const Tensor y = test::run_one("graph.copy", {f32({3}, {1, NAN, -0.0f})},
                                  {{"from", "cpu"}, {"to", "reference"}});

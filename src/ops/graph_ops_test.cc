@@ -9,6 +9,7 @@
 namespace quern::test {
 namespace {
 
+// The inventory is made of these texts.
 TEST(BuiltinOps, EveryOperationHasADocAndATypeRule) {
   for (const OpDef* op : builtin_ops().list()) {
     EXPECT_FALSE(op->doc.empty()) << op->id;
@@ -23,6 +24,7 @@ TEST(BuiltinOps, EveryOperationHasADocAndATypeRule) {
   }
 }
 
+// Symbols and layouts included.
 TEST(GraphInput, TypeComesFromItsText) {
   const auto types = infer_op("Input", {}, {{"type", std::string("f32[T, 64]")}});
   ASSERT_TRUE(types.has_value()) << types.error().message;
@@ -31,6 +33,7 @@ TEST(GraphInput, TypeComesFromItsText) {
   EXPECT_FALSE(infer_op("Input", {}).has_value());
 }
 
+// From f64, never through f32.
 TEST(GraphConstant, ValuesRoundOnceToTheDtype) {
   const double third = 1.0 / 3.0;
   const std::vector<double> values = {third, -0.0, 1e300};
@@ -43,6 +46,7 @@ TEST(GraphConstant, ValuesRoundOnceToTheDtype) {
   EXPECT_EQ(floats[2], std::numeric_limits<float>::infinity());
 }
 
+// As quantising does.
 TEST(GraphConstant, IntegersRoundToEvenAndClamp) {
   const std::vector<double> values = {2.5, 3.5, -1e9, 300, std::nan("")};
   const Tensor c =
@@ -50,6 +54,7 @@ TEST(GraphConstant, IntegersRoundToEvenAndClamp) {
   EXPECT_EQ(values_of<int8_t>(c), (std::vector<int8_t>{2, 4, -128, 127, 0}));
 }
 
+// A constant has one value for each element.
 TEST(GraphConstant, RefusesWrongCountsAndSymbols) {
   const std::vector<double> one = {1.0};
   EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("f32[2]")}, {"values", one}}));
@@ -57,6 +62,7 @@ TEST(GraphConstant, RefusesWrongCountsAndSymbols) {
   EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("q8_0[32]")}, {"values", one}}));
 }
 
+// The helper that these tests stand on.
 TEST(RunOp, ReportsUnknownOperationsAttributesAndPorts) {
   EXPECT_EQ(run_op("math.no_such", {}).error().code, ErrorCode::kNotFound);
   const auto unknown = run_op("graph.constant", {}, {{"tipe", std::string("f32[2]")}});

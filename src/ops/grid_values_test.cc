@@ -42,6 +42,7 @@ std::vector<Complex> random_complex(size_t n, uint32_t seed) {
 
 constexpr size_t kLengths[] = {1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 32, 60, 64, 128};
 
+// The direct sum, for lengths of both kinds.
 TEST(FourierValues, FollowTheDefinition) {
   for (const size_t n : kLengths) {
     const auto x = random_complex(n, static_cast<uint32_t>(n));
@@ -57,6 +58,7 @@ TEST(FourierValues, FollowTheDefinition) {
   }
 }
 
+// Parseval's theorem with the factor of the inverse.
 TEST(FourierProperties, TheInverseTurnsBackAndEnergyIsKept) {
   for (const size_t n : kLengths) {
     const auto x = random_complex(n, static_cast<uint32_t>(100 + n));
@@ -72,6 +74,7 @@ TEST(FourierProperties, TheInverseTurnsBackAndEnergyIsKept) {
   }
 }
 
+// Spectra that are known in closed form.
 TEST(FourierProperties, ImpulsesConstantsAndShifts) {
   for (const size_t n : kLengths) {
     std::vector<Complex> impulse(n, 0.0), constant(n, 1.0);
@@ -92,6 +95,7 @@ TEST(FourierProperties, ImpulsesConstantsAndShifts) {
   }
 }
 
+// The conjugate at n - k.
 TEST(FourierProperties, SpectraOfRealNumbersAreSymmetric) {
   for (const size_t n : kLengths) {
     auto x = random_complex(n, static_cast<uint32_t>(300 + n));
@@ -102,6 +106,7 @@ TEST(FourierProperties, SpectraOfRealNumbersAreSymmetric) {
   }
 }
 
+// A transform of no elements.
 TEST(FourierValues, NothingGivesNothing) {
   EXPECT_EQ(run_one("physics.fft1d", {complex_tensor({})}).shape(), (Shape{0}));
 }
@@ -127,6 +132,7 @@ double laplacian_error(const char* id, int64_t n) {
   return worst;
 }
 
+// Halving the spacing divides the error by 4 or 16.
 TEST(GridProperties, LaplaciansConvergeWithTheirOrder) {
   // Halving the step divides the error by 2^order.
   EXPECT_NEAR(laplacian_error("physics.laplacian", 32) / laplacian_error("physics.laplacian", 64),
@@ -135,6 +141,7 @@ TEST(GridProperties, LaplaciansConvergeWithTheirOrder) {
               16, 0.5);
 }
 
+// Central differences know squares exactly.
 TEST(GridProperties, GradientsConvergeAndPolynomialsAreExact) {
   const int64_t n = 64;
   const double dx = 2 * std::numbers::pi / static_cast<double>(n);
@@ -153,6 +160,7 @@ TEST(GridProperties, GradientsConvergeAndPolynomialsAreExact) {
   for (size_t i = 1; i < 9; ++i) EXPECT_EQ(curvature[i], 2);
 }
 
+// What flows out comes in elsewhere.
 TEST(GridProperties, PeriodicSumsAreZeroAndAxesAdd) {
   for (const Shape& shape : {Shape{7}, Shape{4, 5}, Shape{3, 4, 5}}) {
     const Tensor u = normal_f64(shape, 5);
@@ -177,6 +185,7 @@ TEST(GridProperties, PeriodicSumsAreZeroAndAxesAdd) {
   }
 }
 
+// No difference reaches outside.
 TEST(GridValues, EndsOfOpenLinesAreZero) {
   // Phase S = x^2 / 2 with step 1: velocity (S[i+1] - S[i-1]) / 2 / m = i / m inside.
   const Tensor s = f64(Shape{5}, {0, 0.5, 2, 4.5, 8});
@@ -195,6 +204,7 @@ TEST(GridValues, EndsOfOpenLinesAreZero) {
   }
 }
 
+// Stencils longer than the grid visit points twice.
 TEST(GridValues, ShortGridsWrapAround) {
   // One point is its own neighbour; of two, both neighbours are the other one.
   EXPECT_EQ(run_f64("physics.laplacian", {f64(Shape{1}, {5})}), std::vector<double>{0});
@@ -203,6 +213,7 @@ TEST(GridValues, ShortGridsWrapAround) {
   EXPECT_EQ(run_f64("physics.laplacian4", {f64(Shape{1}, {5})}), std::vector<double>{0});
 }
 
+// Locality of a stencil.
 TEST(GridValues, InfinitiesReachTheirNeighboursOnly) {
   const auto y = run_f64("physics.laplacian", {f64(Shape{6}, {0, 0, kInf, 0, 0, 0})});
   EXPECT_EQ(y[1], kInf);

@@ -77,13 +77,16 @@ void expect_arithmetic(DType dtype) {
                   [](int a, int b) { return b < 0 || b >= 8 ? (a < 0 ? -1 : 0) : a >> b; });
 }
 
+// All 65,536 pairs, modulo 256.
 TEST(ByteArithmetic, SignedPairs) {
   expect_arithmetic<int8_t>(DType::kI8);
 }
+// All 65,536 pairs, modulo 256.
 TEST(ByteArithmetic, UnsignedPairs) {
   expect_arithmetic<uint8_t>(DType::kU8);
 }
 
+// Exactly 0 and 1.
 TEST(ByteArithmetic, ComparisonsGiveMasks) {
   static const Pairs<int8_t> pairs;
   const Tensor a = tensor_of(DType::kI8, Shape{65536}, pairs.a),
@@ -98,6 +101,7 @@ TEST(ByteArithmetic, ComparisonsGiveMasks) {
   }
 }
 
+// The largest and smallest numbers of each width.
 TEST(WideArithmetic, WrapsAtTheEnds) {
   const auto i64 = [](std::vector<int64_t> v) {
     const auto n = static_cast<int64_t>(v.size());
@@ -130,6 +134,7 @@ TEST(WideArithmetic, WrapsAtTheEnds) {
             (std::vector<uint8_t>{0, 1}));
 }
 
+// fmod has no rounding, whatever the quotient.
 TEST(Remainders, OfFloatsAreExact) {
   const auto run = [](std::vector<double> a, std::vector<double> b, const char* sign) {
     const auto n = static_cast<int64_t>(a.size());
@@ -146,6 +151,7 @@ TEST(Remainders, OfFloatsAreExact) {
   }
 }
 
+// Not even itself.
 TEST(Comparisons, NaNIsEqualToNothing) {
   const Tensor a = f64(Shape{5}, {kNaN, kNaN, 0.0, -kInf, kInf}),
                b = f64(Shape{5}, {kNaN, 1, -0.0, kInf, kInf});
@@ -181,6 +187,7 @@ TEST(CastValues, EveryNarrowFloatSurvivesAWiderOne) {
   }
 }
 
+// f16 holds all of both formats.
 TEST(CastValues, EveryByteOfF8SurvivesF16) {
   for (const auto& [dtype, name] :
        {std::pair{DType::kF8E4M3, "f8e4m3"}, std::pair{DType::kF8E5M2, "f8e5m2"}}) {
@@ -250,6 +257,7 @@ TEST(CastValues, IntegersRoundOnceToFloats) {
       (std::vector<uint16_t>{0x7BFF, 0x7C00}));
 }
 
+// Lowest bit and low nibble first.
 TEST(CastValues, PackedBitsAndNibbles) {
   const Tensor x = f64(Shape{8}, {0, 1, -1, kNaN, 0.25, -0.0, kInf, 0});
   EXPECT_EQ(*cast(x, "b1").read(), std::vector<std::byte>{std::byte{0b01011110}});
@@ -262,6 +270,7 @@ TEST(CastValues, PackedBitsAndNibbles) {
             (std::vector<int32_t>{7, 8, 8, 7, 15, 0}));
 }
 
+// Saturate, or the format's infinity or NaN.
 TEST(CastValues, OverflowOfF8IsAChoice) {
   const Tensor x = f32(Shape{4}, {500, -1e9f, 448, std::numeric_limits<float>::infinity()});
   const auto run = [&](const char* to, const char* saturate) {
@@ -282,6 +291,7 @@ TEST(CastValues, OverflowOfF8IsAChoice) {
 // Quantisation
 // -------------------------------------------------------------------------------------
 
+// Inside the range; outside it clamps.
 TEST(QuantProperties, ErrorsStayWithinHalfAStep) {
   const Tensor x = normal_f64(Shape{1000}, 1, 20);
   for (const double scale : {0.1, 0.25, 3.0}) {
@@ -300,6 +310,7 @@ TEST(QuantProperties, ErrorsStayWithinHalfAStep) {
   }
 }
 
+// Dequantise, then quantise.
 TEST(QuantProperties, EveryByteComesBack) {
   std::vector<int8_t> q(256);
   for (size_t i = 0; i < 256; ++i) q[i] = static_cast<int8_t>(i);
@@ -310,6 +321,7 @@ TEST(QuantProperties, EveryByteComesBack) {
   }
 }
 
+// Unlike quant.dynamic, which goes to even.
 TEST(QuantValues, HalvesGoAwayFromZero) {
   const Tensor x = f64(Shape{8}, {0.5, -0.5, 1.5, -1.5, 2.4999, kNaN, kInf, -kInf});
   EXPECT_EQ(
@@ -317,6 +329,7 @@ TEST(QuantValues, HalvesGoAwayFromZero) {
       (std::vector<int8_t>{11, 9, 12, 8, 12, 10, 127, -128}));
 }
 
+// ggml's order.
 TEST(QuantValues, NibblesComeLowFirst) {
   const Tensor q = tensor_of<uint8_t>(DType::kU8, Shape{1, 2}, {0xA3, 0x0F});
   const Tensor y = run_one("dequant.dequant4", {q}, {{"scale", 0.5}, {"zero_point", int64_t{8}}});
@@ -324,6 +337,7 @@ TEST(QuantValues, NibblesComeLowFirst) {
   EXPECT_EQ(values_of<double>(y), (std::vector<double>{-2.5, 1, 3.5, -4}));
 }
 
+// And no other passes it.
 TEST(DynamicQuantProperties, TheLargestReachesTheLimit) {
   for (const auto& [bits, limit] :
        {std::pair<int64_t, int>{8, 127}, std::pair<int64_t, int>{16, 32639}}) {
@@ -350,6 +364,7 @@ TEST(DynamicQuantProperties, TheLargestReachesTheLimit) {
   }
 }
 
+// Scales that cannot be inverted.
 TEST(DynamicQuantValues, TinyBlocksAreZeroAndBrokenOnesNaN) {
   std::vector<float> x(96, 0.0f);
   x[0] = 0x1p-101f;  // below 2^-100
@@ -387,6 +402,7 @@ void expect_counts(std::string_view id, DType dtype) {
   }
 }
 
+// Against counting one by one.
 TEST(PopulationCounts, CountEachBit) {
   expect_counts<uint8_t>("pospop.count8", DType::kU8);
   expect_counts<uint8_t>("pospop.count_string", DType::kU8);
@@ -395,6 +411,7 @@ TEST(PopulationCounts, CountEachBit) {
   expect_counts<uint64_t>("pospop.count64", DType::kU64);
 }
 
+// Empty bags and repeated ids.
 TEST(EmbeddingBagValues, SumTheRowsOfEachBag) {
   const Tensor weight = f64(Shape{4, 2}, {1, 10, 2, 20, 3, 30, 4, 40});
   const Tensor ids = i32(Shape{5}, {3, 0, 0, 2, 1});
@@ -404,6 +421,7 @@ TEST(EmbeddingBagValues, SumTheRowsOfEachBag) {
   EXPECT_EQ(values_of<double>(y), (std::vector<double>{5, 50, 0, 0, 1, 10, 5, 50}));
 }
 
+// What and where.
 TEST(EmbeddingBagErrors, NameTheOffsetOrTheId) {
   const Tensor weight = f32(Shape{3, 1}, {1, 2, 3}), ids = i32(Shape{2}, {0, 1});
   const auto error = [&](std::vector<int32_t> offsets) {
@@ -420,6 +438,7 @@ TEST(EmbeddingBagErrors, NameTheOffsetOrTheId) {
             "The id -1 at position 1 is outside the table of 3 rows.");
 }
 
+// Gathering and scattering must not permute.
 TEST(ExpertValues, EachChoiceIsItsExpertsProjection) {
   const Tensor x = normal_f64(Shape{4, 5}, 4), weight = normal_f64(Shape{3, 2, 5}, 5),
                bias = normal_f64(Shape{3, 2}, 6);
@@ -446,6 +465,7 @@ TEST(ExpertValues, EachChoiceIsItsExpertsProjection) {
             "Expert -1 at position 1 is outside the 3 experts.");
 }
 
+// In the order of the choices.
 TEST(ExpertValues, CombineWeighsTheChoices) {
   const Tensor y = f64(Shape{2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
   EXPECT_EQ(run_f64("experts.combine", {y, f64(Shape{2, 2}, {1, 0.5, 0, -1})}),

@@ -6,6 +6,7 @@
 namespace quern::test {
 namespace {
 
+// Extents are those of the declaration.
 TEST(KvRules, AppendTakesRowsOfTheState) {
   expect_types_with_state(
       "layers = 2, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -60,6 +61,7 @@ TEST(KvRules, AppendTakesRowsOfTheState) {
       });
 }
 
+// Queries may have more heads.
 TEST(KvRules, AttentionReadsTheState) {
   expect_types_with_state(
       "layers = 2, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -105,6 +107,7 @@ TEST(KvRules, AttentionReadsTheState) {
       });
 }
 
+// The declaration must ask for them.
 TEST(KvRules, UnrotatedKeysNeedAPromise) {
   expect_types_with_state(
       "layers = 2, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -127,6 +130,7 @@ TEST(KvRules, UnrotatedKeysNeedAPromise) {
       });
 }
 
+// All three operations.
 TEST(KvRules, UnrotatedKeysOfAStateThatKeepsThem) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = "
@@ -153,6 +157,7 @@ TEST(KvRules, UnrotatedKeysOfAStateThatKeepsThem) {
       });
 }
 
+// A type that is not there, or none.
 TEST(KvRules, DeclarationsNameTheKeyType) {
   expect_types_with_state("layers = 1, heads = 3, key_dim = 8, value_dim = 6",
                           {
@@ -162,6 +167,7 @@ TEST(KvRules, DeclarationsNameTheKeyType) {
                           });
 }
 
+// No cache has that width.
 TEST(KvRules, KeysAreNotF64) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f64\", value_type = \"f32\"",
@@ -172,6 +178,7 @@ TEST(KvRules, KeysAreNotF64) {
       });
 }
 
+// Larger blocks would cross heads.
 TEST(KvRules, KeysHaveBlocksOf32) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 256, value_dim = 6, key_type = \"q4_K\", value_type = "
@@ -183,6 +190,7 @@ TEST(KvRules, KeysHaveBlocksOf32) {
       });
 }
 
+// Nothing to store otherwise.
 TEST(KvRules, ExtentsAreAboveZero) {
   expect_types_with_state(
       "layers = 1, heads = 0, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -192,6 +200,7 @@ TEST(KvRules, ExtentsAreAboveZero) {
       });
 }
 
+// A number with a point is a mistake.
 TEST(KvRules, ExtentsAreIntegers) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 8.0, value_dim = 6, key_type = \"f16\", value_type = "
@@ -202,6 +211,7 @@ TEST(KvRules, ExtentsAreIntegers) {
       });
 }
 
+// The error names the missing one.
 TEST(KvRules, ExtentsAreAllGiven) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 8, key_type = \"f16\", value_type = \"f32\"",
@@ -211,6 +221,7 @@ TEST(KvRules, ExtentsAreAllGiven) {
       });
 }
 
+// Padding is the cache's affair.
 TEST(KvRules, QuantizedKeysOfAnyWidth) {
   expect_types_with_state(
       "layers = 1, heads = 1, key_dim = 20, value_dim = 12, key_type = \"q8_0\", value_type = "

@@ -54,16 +54,20 @@ class LanesGolden : public testing::Test {
   test::NpzArchive arrays_;
 };
 
+// Every length around the lanes and chunks, against bits of an independent program.
 TEST_F(LanesGolden, PrefixesOfF32) {
   check_prefixes<float>("f32");
 }
+// Magnitudes that make another order visible.
 TEST_F(LanesGolden, PrefixesOfF32WithWideRange) {
   check_prefixes<float>("f32b");
 }
+// The same order in f64.
 TEST_F(LanesGolden, PrefixesOfF64) {
   check_prefixes<double>("f64");
 }
 
+// Products join as sums do.
 TEST_F(LanesGolden, Products) {
   const std::vector<float> x = array<float>("prod_x");
   std::vector<float> product;
@@ -73,6 +77,7 @@ TEST_F(LanesGolden, Products) {
   EXPECT_TRUE(all_same_bits(product, array<float>("prod")));
 }
 
+// NaN and infinities pass through every lane.
 TEST_F(LanesGolden, SpecialValues) {
   const std::vector<float> x = array<float>("special_x");
   const std::vector<int64_t> lengths = array<int64_t>("special_lengths");
@@ -92,6 +97,7 @@ TEST_F(LanesGolden, SpecialValues) {
   EXPECT_TRUE(all_same_bits(min, array<float>("special_min")));
 }
 
+// The neutral elements.
 TEST(Lanes, EmptySumIsPlusZeroAndEmptyProductOne) {
   const auto none = [](int64_t) { return 7.0f; };
   EXPECT_TRUE(test::same_bits(lanes_sum<float>(0, none), 0.0f));
@@ -99,11 +105,13 @@ TEST(Lanes, EmptySumIsPlusZeroAndEmptyProductOne) {
   EXPECT_TRUE(std::isnan(lanes_mean<float>(0, none)));
 }
 
+// Order does not matter modulo 2^64.
 TEST(Lanes, IntegerSumsWrap) {
   const uint64_t sum = lanes_sum<uint64_t>(3, [](int64_t) { return uint64_t{1} << 63; });
   EXPECT_EQ(static_cast<int64_t>(sum), std::numeric_limits<int64_t>::min());
 }
 
+// NaN first, zeros by sign.
 TEST_F(LanesGolden, MaxMinOfPairsAndArgmaxOrder) {
   auto archive = test::read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/conversions.npz");
   ASSERT_TRUE(archive);

@@ -67,6 +67,7 @@ void expect_products(const Golden& golden, const std::string& prefix, const Tens
 
 class LinearGolden : public testing::TestWithParam<std::string> {};
 
+// Every format and activation width against an independent program.
 TEST_P(LinearGolden, ProductsHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(activations, kGolden + "activations.npz");
   QUERN_OPEN_GOLDEN(golden, kGolden + "w_" + GetParam() + ".npz");
@@ -114,6 +115,7 @@ Tensor encoded(DType dtype, const Shape& shape) {
   return weight ? std::move(*weight) : Tensor();
 }
 
+// Batches and tiles change no bit.
 TEST(Linear, EveryTokenAndEveryRowIsComputedAlone) {
   // 37 rows: more than are decoded at once, and not a multiple.
   const auto values = ramp(5 * 512);
@@ -133,6 +135,7 @@ TEST(Linear, EveryTokenAndEveryRowIsComputedAlone) {
   }
 }
 
+// Decoding, then a float product.
 TEST(Linear, FloatProductsAreThoseOfTheDequantizedWeight) {
   const Tensor weight = encoded(DType::kQ6_K, {3, 256}), x = f32({2, 256}, ramp(512));
   std::vector<float> wide(3 * 256);
@@ -141,6 +144,7 @@ TEST(Linear, FloatProductsAreThoseOfTheDequantizedWeight) {
                             multiply(x, f32({3, 256}, wide), Activations::kF32)));
 }
 
+// Three roundings in this order.
 TEST(Linear, ScaleThenBiasEachRoundOnce) {
   const Tensor x = f32({1, 2}, {1, 1}), weight = f32({1, 2}, {1, 0x1p-23f});
   const float scale = 1.1f;
@@ -151,6 +155,7 @@ TEST(Linear, ScaleThenBiasEachRoundOnce) {
   EXPECT_EQ(values_of<float>(y), std::vector<float>{scaled + 0.3f});
 }
 
+// No detour through f32.
 TEST(Linear, F64ComputesInF64) {
   const Tensor x = f64({1, 1}, {1.0 / 3.0});
   const Tensor y = run_one("projection.linear", {x, f32({1, 1}, {3.0f}), f64({1}, {1e-17})});
@@ -158,6 +163,7 @@ TEST(Linear, F64ComputesInF64) {
   EXPECT_EQ(values_of<double>(y), std::vector<double>{(1.0 / 3.0) * 3.0 + 1e-17});
 }
 
+// The number of tokens is known at run time.
 TEST(Linear, TypesMayBeSymbolicInTheTokens) {
   const Dim t = Dim::symbolic('T');
   const TensorType weight{.dtype = DType::kQ4_K, .dims = {Dim::constant(8), Dim::constant(512)}};
@@ -172,6 +178,7 @@ std::string refusal(std::vector<Tensor> inputs, Attributes attributes = {}) {
   return outputs ? std::string("accepted") : outputs.error().message;
 }
 
+// What was given and what was wanted.
 TEST(Linear, RefusalsNamePortTypeAndWish) {
   const Tensor x = f32({1, 32}, ramp(32)), weight = encoded(DType::kQ8_0, {2, 32});
   const Tensor q = tensor_of<int8_t>(DType::kI8, {1, 32}, std::vector<int8_t>(32));
@@ -204,6 +211,7 @@ TEST(Linear, RefusalsNamePortTypeAndWish) {
   EXPECT_NE(refusal({x, f32({32}, ramp(32))}), "accepted");
 }
 
+// A block never reaches into the next row.
 TEST(Linear, RowsOfAWeightAreWholeBlocks) {
   const TensorType weight{.dtype = DType::kQ8_0, .dims = {Dim::constant(2), Dim::constant(40)}};
   const auto types = infer_op("projection.linear", {{.dims = {Dim::constant(40)}}, weight});

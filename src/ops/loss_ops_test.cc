@@ -11,11 +11,13 @@
 namespace quern::test {
 namespace {
 
+// The mean of no elements.
 TEST(Losses, OfNothingIsNaN) {
   const Tensor none = f32(Shape{0}, {});
   EXPECT_TRUE(std::isnan(values_of<float>(run_one("train.loss.mse", {none, none})).at(0)));
 }
 
+// One rounding of the mean.
 TEST(Losses, NarrowFloatsSumInF32) {
   // 4,097 ones: an f16 accumulator would stop at 2,048.
   const std::vector<uint16_t> one(4097, to_f16(1.0f)), zero(4097, to_f16(0.0f));
@@ -24,6 +26,7 @@ TEST(Losses, NarrowFloatsSumInF32) {
   EXPECT_EQ(f16_to_f32(values_of<uint16_t>(loss).at(0)), 1.0f);
 }
 
+// log 0 never happens.
 TEST(BinaryCrossEntropy, ClampsBothEnds) {
   const Tensor p = f32(Shape{2}, {0, 1}), t = f32(Shape{2}, {1, 0});
   EXPECT_TRUE(
@@ -31,6 +34,7 @@ TEST(BinaryCrossEntropy, ClampsBothEnds) {
   EXPECT_FALSE(run_op("losses.huber", {p, t}, {{"delta", 0.0}}));
 }
 
+// Two ways to name a class.
 TEST(CrossEntropy, IdsAndOneHotAgree) {
   const Tensor logits = f32(Shape{2, 3}, {1, 2, 3, 0, -1, 0.5f});
   const Tensor ids = i32(Shape{2}, {2, 0});
@@ -45,6 +49,7 @@ TEST(CrossEntropy, IdsAndOneHotAgree) {
   EXPECT_FALSE(run_op("train.loss.cross_entropy", {f32(Shape{2, 0}, {}), i32(Shape{2}, {0, 0})}));
 }
 
+// Two halves give what the whole gives.
 TEST(Metrics, CountsOfEarlierCallsAdd) {
   const Tensor scores = f32(Shape{2, 2}, {0.9f, 0.1f, 0.2f, 0.8f});
   const auto first = run_op("bench.accuracy", {scores, i32(Shape{2}, {0, 0})});
@@ -56,6 +61,7 @@ TEST(Metrics, CountsOfEarlierCallsAdd) {
   EXPECT_FALSE(run_op("bench.accuracy", {scores, i32(Shape{2}, {0, 1}), f64(Shape{3}, {0, 0, 0})}));
 }
 
+// The published rounding.
 TEST(AffineQuant, RoundsHalvesAwayAndRefusesBadScales) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
   const Tensor x = f32(Shape{6}, {0.25f, -0.25f, nan, inf, -inf, 0.2f});
@@ -70,6 +76,7 @@ TEST(AffineQuant, RoundsHalvesAwayAndRefusesBadScales) {
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{0, 28}));
 }
 
+// Offsets may stand still, never fall.
 TEST(EmbeddingBag, EmptyBagsAndBadOffsets) {
   const Tensor weight = f32(Shape{2, 1}, {1, 10}), ids = i32(Shape{2}, {0, 1});
   EXPECT_EQ(values_of<float>(run_one("embedding.bag", {ids, i32(Shape{3}, {0, 2, 2}), weight})),
@@ -79,6 +86,7 @@ TEST(EmbeddingBag, EmptyBagsAndBadOffsets) {
   EXPECT_FALSE(run_op("embedding.bag", {i32(Shape{1}, {2}), i32(Shape{1}, {0}), weight}));
 }
 
+// The fixed composition is its parts.
 TEST(Fused, RoundsLikeItsExpansion) {
   const Tensor a = tensor_of<uint16_t>(DType::kF16, Shape{1, 2}, {to_f16(2048.0f), to_f16(1.0f)});
   const Tensor b = tensor_of<uint16_t>(DType::kF16, Shape{2, 1}, {to_f16(1.0f), to_f16(1.0f)});
@@ -87,6 +95,7 @@ TEST(Fused, RoundsLikeItsExpansion) {
   EXPECT_EQ(f16_to_f32(values_of<uint16_t>(y).at(0)), 2050.0f);  // 2049 rounds to 2048 first
 }
 
+// Zero vectors are not divided.
 TEST(Vsa, BundleAndPermute) {
   const Tensor a = f32(Shape{2}, {3, 0}), b = f32(Shape{2}, {0, 4});
   EXPECT_EQ(values_of<float>(run_one("vsa.bundle", {a, b}, {{"normalize", false}})),

@@ -12,6 +12,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
+// The port may only confirm the attribute.
 TEST(CausalMask, TakesADtypeAndChecksThePort) {
   const Attributes two = {{"seq_len", int64_t{2}}, {"dtype", std::string("bf16")}};
   const Tensor mask = run_one("masking.causal", {}, two);
@@ -25,6 +26,7 @@ TEST(CausalMask, TakesADtypeAndChecksThePort) {
   EXPECT_EQ(run_one("masking.causal", {}, {{"seq_len", int64_t{0}}}).shape(), (Shape{0, 0}));
 }
 
+// The mask's extents are the last ones.
 TEST(ApplyMask, RepeatsOverLeadingAxes) {
   const Tensor logits = f32(Shape{2, 1, 2}, {1, 2, kInf, 4});
   const Tensor masked = run_one("masking.apply", {logits, f32(Shape{2}, {0, -kInf})});
@@ -33,6 +35,7 @@ TEST(ApplyMask, RepeatsOverLeadingAxes) {
   EXPECT_FALSE(run_op("masking.apply", {logits, f64(Shape{2}, {0, 0})}));
 }
 
+// The steps of the document.
 TEST(Alibi, RoundsTheSlopeThenEachStep) {
   // Three heads: the slope of the first is 2^(-8/3), rounded to f32 once.
   const Tensor scores = f32(Shape{1, 3, 1, 2}, {1, 1, 1, 1, 1, 1});

@@ -45,6 +45,7 @@ void expect_dots(const Golden& golden, const Tensor& a, const Tensor& b, const s
   }
 }
 
+// One row times one column, every length.
 TEST(Matmul, DotProductsHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   expect_dots<float>(golden, golden.tensor("f32_a"), golden.tensor("f32_b"), "f32_dot");
@@ -57,6 +58,7 @@ TEST(Matmul, DotProductsHaveTheExpectedBits) {
   expect_dots<float>(golden, bf16("bf16_a"), bf16("bf16_b"), "bf16_dot");
 }
 
+// Tiles must not show.
 TEST(Matmul, MatricesHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   const auto expected = golden.values<float>("gemm");
@@ -67,6 +69,7 @@ TEST(Matmul, MatricesHaveTheExpectedBits) {
   EXPECT_TRUE(all_same_bits(values_of<float>(run_one("math.matmul", {a, columns})), expected));
 }
 
+// No zero is skipped: 0 * infinity is NaN.
 TEST(Matmul, SpecialValuesHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   for (int i = 0; i < 5; ++i) {
@@ -81,6 +84,7 @@ TEST(Matmul, SpecialValuesHaveTheExpectedBits) {
   }
 }
 
+// At the store.
 TEST(Matmul, NarrowResultsRoundOnce) {
   // 1 + 2^-11 is halfway between f16 neighbours; the sum is exact in f32, so one rounding: to even.
   const Tensor a = tensor_of<uint16_t>(DType::kF16, {1, 2}, {0x3c00, 0x1000});  // 1, 2^-11
@@ -88,6 +92,7 @@ TEST(Matmul, NarrowResultsRoundOnce) {
   EXPECT_EQ(values_of<uint16_t>(run_one("Matmul", {a, b})), std::vector<uint16_t>{0x3c00});
 }
 
+// K = 0.
 TEST(Matmul, EmptySumsArePositiveZero) {
   const auto c = values_of<float>(run_one("math.matmul", {f32({2, 0}, {}), f32({0, 3}, {})}));
   ASSERT_EQ(c.size(), 6u);
@@ -96,6 +101,7 @@ TEST(Matmul, EmptySumsArePositiveZero) {
             (Shape{0, 3}));
 }
 
+// One mistake at a time.
 TEST(Matmul, RefusesWrongShapesAndTypes) {
   const Tensor a = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_FALSE(run_op("math.matmul", {a, a}));

@@ -6,6 +6,7 @@
 namespace quern::test {
 namespace {
 
+// Symbols must be the same symbol.
 TEST(MatmulRules, InnerExtentsMeet) {
   expect_types({
       {"math.matmul", "f32[T, 3]; f32[3, N]", "", "f32[T, N]"},
@@ -42,6 +43,7 @@ TEST(MatmulRules, InnerExtentsMeet) {
   });
 }
 
+// Dtypes, extents and declared features.
 TEST(LinearRules, FloatActivations) {
   expect_types({
       {"projection.linear", "f32[T, 64]; f32[5, 64]", "", "f32[T, 5]"},
@@ -98,6 +100,7 @@ TEST(LinearRules, FloatActivations) {
   });
 }
 
+// Scales fit the weight's activation blocks.
 TEST(LinearRules, QuantisedActivations) {
   expect_types({
       {"projection.linear", "i8[T, 64]; q8_0[5, 64]; _; f32[T, 2]", "", "f32[T, 5]"},
@@ -124,6 +127,7 @@ TEST(LinearRules, QuantisedActivations) {
   });
 }
 
+// Widths that add up, and that do not.
 TEST(QkvRules, RowsOfTheThreeParts) {
   expect_types({
       {"projection.fused_qkv", "f32[T, 5]; f32[9, 5]; f32[9]",
@@ -143,6 +147,7 @@ TEST(QkvRules, RowsOfTheThreeParts) {
   });
 }
 
+// The bias is a row of the product.
 TEST(FusedRules, MatmulBiasActivation) {
   expect_types({
       {"Fused", "f32[T, 3]; f32[3, 4]; f32[4]", R"({activation = "relu"})", "f32[T, 4]"},
@@ -160,6 +165,7 @@ TEST(FusedRules, MatmulBiasActivation) {
   });
 }
 
+// Rows per token, or per token and choice.
 TEST(ExpertRules, OneProjectionForEachChoice) {
   expect_types({
       {"experts.linear", "f32[T, 7]; f32[3, 6, 7]; i32[T, 2]", "", "f32[T, 2, 6]"},
@@ -203,6 +209,7 @@ TEST(ExpertRules, OneProjectionForEachChoice) {
   });
 }
 
+// Any dtype that has numbers.
 TEST(EmbeddingRules, TablesWiden) {
   expect_types({
       {"embedding.token", "i32[T]; f32[V, 8]", "", "f32[T, 8]"},
@@ -235,6 +242,7 @@ TEST(EmbeddingRules, TablesWiden) {
   });
 }
 
+// Absent, right, too long, too wide.
 TEST(NormRules, VectorsOfTheLastAxis) {
   expect_types({
       {"math.rmsnorm", "f32[T, 8]", "", "f32[T, 8]"},
@@ -265,6 +273,7 @@ TEST(NormRules, VectorsOfTheLastAxis) {
   });
 }
 
+// The second axis, and groups that divide it.
 TEST(NormRules, Channels) {
   expect_types({
       {"math.groupnorm", "f32[N, 6, T]", "{groups = 3}", "f32[N, 6, T]"},
@@ -305,6 +314,7 @@ TEST(NormRules, Channels) {
   });
 }
 
+// Rows that are known to be empty.
 TEST(SoftmaxRules, RowsAndTheirExtents) {
   expect_types({
       {"math.softmax", "f32[T, S]", "", "f32[T, S]"},
@@ -325,6 +335,7 @@ TEST(SoftmaxRules, RowsAndTheirExtents) {
   });
 }
 
+// From both ends, once each.
 TEST(ReductionRules, AxesAndKeptExtents) {
   expect_types({
       {"reduction.sum", "f32[2, 3]", "", "f32[]"},
@@ -384,6 +395,7 @@ TEST(ReductionRules, AxesAndKeptExtents) {
   });
 }
 
+// Heads, widths and batches of the three tensors.
 TEST(AttentionRules, Heads) {
   expect_types({
       {"attention.sdpa", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 6]", "",
@@ -425,6 +437,7 @@ TEST(AttentionRules, Heads) {
   });
 }
 
+// Ranks 2 to 4, extents of 1.
 TEST(AttentionRules, Masks) {
   expect_types({
       {"attention.sdpa", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 8]; f32[T, S]", "",
@@ -456,6 +469,7 @@ TEST(AttentionRules, Masks) {
   });
 }
 
+// Windows, blocks, and rows of a cache.
 TEST(AttentionRules, AttributesAndCaches) {
   expect_types({
       {"attention.flash_attention", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 8]",
@@ -512,6 +526,7 @@ TEST(AttentionRules, AttributesAndCaches) {
   });
 }
 
+// Widths as products.
 TEST(AttentionRules, HeadsSideBySide) {
   expect_types({
       {"attention.multi_head_attention", "f32[T, 24]; f32[S, 12]; f32[S, 12]",
@@ -552,6 +567,7 @@ TEST(AttentionRules, HeadsSideBySide) {
   });
 }
 
+// Even heads, sane numbers.
 TEST(PositionRules, Rope) {
   expect_types({
       {"positional.rope", "f32[B, H, T, 8]", "", "f32[B, H, T, 8]"},
@@ -637,6 +653,7 @@ TEST(PositionRules, Rope) {
   });
 }
 
+// Head counts that agree.
 TEST(PositionRules, AlibiAndMasks) {
   expect_types({
       {"positional.alibi", "f32[B, 4, T, S]", "{num_heads = 4}", "f32[B, 4, T, S]"},
@@ -684,6 +701,7 @@ TEST(PositionRules, AlibiAndMasks) {
   });
 }
 
+// Each attribute at its limits.
 TEST(ConvolutionRules, OneAxis) {
   expect_types({
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 4]; f32[5]", "{kernel_size = 4}",
@@ -752,6 +770,7 @@ TEST(ConvolutionRules, OneAxis) {
   });
 }
 
+// Letters of the axes in the errors.
 TEST(ConvolutionRules, TwoAndThreeAxes) {
   expect_types({
       {"convolution.conv2d", "f32[N, 3, 9, 8]; f32[5, 3, 3, 2]",
@@ -806,6 +825,7 @@ TEST(ConvolutionRules, TwoAndThreeAxes) {
   });
 }
 
+// Padding, dilation and ceil.
 TEST(PoolingRules, WindowsFit) {
   expect_types({
       {"pooling.max_pool2d", "f32[N, C, 7, 5]", "{kernel_h = 3, kernel_w = 2, stride_h = 2}",

@@ -39,6 +39,7 @@ void expect_case(const Golden& golden, const std::string& name, const NormCase& 
   EXPECT_TRUE(all_same_bits(values_of<T>(y), golden.values<T>(name))) << name;
 }
 
+// Bits of an independent program.
 TEST(Norms, HaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/norms.npz");
   int num_cases = 0;
@@ -57,6 +58,7 @@ TEST(Norms, HaveTheExpectedBits) {
   EXPECT_EQ(num_cases, 4 * 8 + 4 + 4 * 8);
 }
 
+// Where the variance is 0.
 TEST(Norms, ZerosAndConstantRowsHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/norms.npz");
   const Tensor zero = golden.tensor("zero_x");
@@ -78,6 +80,7 @@ std::vector<float> ramp(size_t n) {
   return values;
 }
 
+// Rows do not see each other.
 TEST(RmsNorm, EveryRowIsNormalisedAlone) {
   const auto values = ramp(3 * 40);
   const Tensor weight = f32({40}, ramp(40));
@@ -90,6 +93,7 @@ TEST(RmsNorm, EveryRowIsNormalisedAlone) {
   }
 }
 
+// At the store.
 TEST(RmsNorm, NarrowFloatsRoundOnce) {
   // bf16 of 3 and 4; the norm is computed in f32 and only the result rounds.
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, {2}, {0x4040, 0x4080});
@@ -98,6 +102,7 @@ TEST(RmsNorm, NarrowFloatsRoundOnce) {
   EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0x3f59, 0x3f91}));  // 0.8485, 1.1314
 }
 
+// Not over the batch.
 TEST(RmsNorm, NanAndInfinitySpreadOverTheirRowOnly) {
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor x = f32({2, 2}, {1, inf, 1, 1});
@@ -107,6 +112,7 @@ TEST(RmsNorm, NanAndInfinitySpreadOverTheirRowOnly) {
   EXPECT_NEAR(y[2], 1.0f, 1e-6f);
 }
 
+// The definition's limit.
 TEST(GroupNorm, OneGroupIsLayerNormOfTheSample) {
   const auto values = ramp(2 * 6 * 5);
   const Tensor grouped =
@@ -115,6 +121,7 @@ TEST(GroupNorm, OneGroupIsLayerNormOfTheSample) {
   EXPECT_TRUE(all_same_bits(values_of<float>(grouped), values_of<float>(rows)));
 }
 
+// Not to groups.
 TEST(GroupNorm, WeightsBelongToChannels) {
   const auto values = ramp(2 * 4 * 3);
   const Tensor x = f32({2, 4, 3}, values);
@@ -129,6 +136,7 @@ TEST(GroupNorm, WeightsBelongToChannels) {
   }
 }
 
+// The other limit.
 TEST(InstanceNorm, IsGroupNormWithOneChannelInEachGroup) {
   const Tensor x = f32({2, 4, 3}, ramp(24));
   EXPECT_TRUE(
@@ -136,6 +144,7 @@ TEST(InstanceNorm, IsGroupNormWithOneChannelInEachGroup) {
                     values_of<float>(run_one("math.groupnorm", {x}, {{"groups", int64_t{4}}}))));
 }
 
+// And not those of the batch.
 TEST(BatchNorm, UsesTheStoredStatistics) {
   const Tensor x = f32({1, 2, 2}, {1, 2, 3, 4});
   const Tensor mean = f32({2}, {1, 3}), var = f32({2}, {4, 16});
@@ -144,6 +153,7 @@ TEST(BatchNorm, UsesTheStoredStatistics) {
   EXPECT_EQ(y, (std::vector<float>{0.0f, 0.5f, 0.0f, 0.25f}));
 }
 
+// One mistake at a time.
 TEST(Norms, RefuseWrongTypes) {
   const Tensor x = f32({2, 3}, ramp(6));
   const auto short_weight = run_op("math.rmsnorm", {x, f32({2}, {1, 1})});
@@ -158,6 +168,7 @@ TEST(Norms, RefuseWrongTypes) {
   EXPECT_FALSE(run_op("normalization.batch_norm_eval", {x, f32({3}, ramp(3))}));
 }
 
+// Each extent may be 0.
 TEST(Norms, AcceptTensorsWithoutElements) {
   EXPECT_EQ(run_one("math.rmsnorm", {f32({0, 4}, {})}).shape().to_string(), "[0, 4]");
   EXPECT_EQ(run_one("math.layernorm", {f32({2, 0}, {})}).shape().to_string(), "[2, 0]");

@@ -9,6 +9,7 @@
 namespace quern::test {
 namespace {
 
+// What one step gives is what the next one takes.
 TEST(Optimizers, StateComesOutAndGoesBackIn) {
   const Tensor p = f32(Shape{2}, {1, -2}), g = f32(Shape{2}, {0.5f, -0.25f});
   const auto first = run_op("train.optimizer.adam", {p, g});
@@ -23,6 +24,7 @@ TEST(Optimizers, StateComesOutAndGoesBackIn) {
   EXPECT_EQ(values_of<int64_t>((*second)[3]), (std::vector<int64_t>{2}));
 }
 
+// Small updates would vanish in f16.
 TEST(Optimizers, NarrowParametersKeepStateInF32) {
   const Tensor p = tensor_of<uint16_t>(DType::kBF16, Shape{1}, {to_bf16(1.0f)});
   const Tensor g = tensor_of<uint16_t>(DType::kBF16, Shape{1}, {to_bf16(1.0f)});
@@ -33,6 +35,7 @@ TEST(Optimizers, NarrowParametersKeepStateInF32) {
   EXPECT_EQ(bf16_to_f32(values_of<uint16_t>((*outputs)[0]).at(0)), 0.5f);
 }
 
+// Nothing to do, and what does not fit.
 TEST(Optimizers, EmptyParametersAndWrongState) {
   const Tensor none = f32(Shape{0}, {});
   for (const OpDef* op : builtin_ops().list()) {
@@ -49,6 +52,7 @@ TEST(Optimizers, EmptyParametersAndWrongState) {
   EXPECT_FALSE(run_op("train.optimizer.lbfgs", {p, p}, {{"line_search", true}}));
 }
 
+// Counts that promise pairs that are not there.
 TEST(Lbfgs, RefusesCountsWithoutHistory) {
   const Tensor p = f32(Shape{2}, {1, 2});
   const Tensor counts = tensor_of<int64_t>(DType::kI64, Shape{2}, {3, 2});
@@ -57,6 +61,7 @@ TEST(Lbfgs, RefusesCountsWithoutHistory) {
   EXPECT_FALSE(bad);
 }
 
+// The oldest goes first.
 TEST(Lbfgs, KeepsTheNewestPairs) {
   // f = x^2 / 2: the gradient is x, so each step of length 0.5 halves it.
   Tensor p = f64(Shape{1}, {8});
@@ -74,6 +79,7 @@ TEST(Lbfgs, KeepsTheNewestPairs) {
   EXPECT_EQ(values_of<int64_t>(state[4]), (std::vector<int64_t>{5, 2}));
 }
 
+// A short matrix is left alone.
 TEST(Hebbian, MaxNormOnlyShrinks) {
   const Tensor w = f32(Shape{1, 2}, {3, 4}), pre = f32(Shape{2}, {0, 0}), post = f32(Shape{1}, {0});
   const auto run = [&](double max_norm) {

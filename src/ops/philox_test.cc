@@ -14,6 +14,7 @@
 namespace quern {
 namespace {
 
+// Vectors of the Random123 library.
 TEST(Philox, KnownAnswers) {
   std::ifstream file(std::string(QUERN_SUITES_DIR) + "/random123/tests/kat_vectors");
   if (!file) GTEST_SKIP() << "the suite random123 is absent";
@@ -30,6 +31,7 @@ TEST(Philox, KnownAnswers) {
   EXPECT_EQ(found, 3);
 }
 
+// Which word an element takes.
 TEST(Philox, WordsAndUniformsOfElements) {
   const auto archive = test::read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/random.npz");
   if (!archive) GTEST_SKIP() << archive.error().message;
@@ -48,6 +50,7 @@ TEST(Philox, WordsAndUniformsOfElements) {
   EXPECT_TRUE(test::all_same_bits(big, archive->at("big_seed_uniform").as<float>()));
 }
 
+// 0 is possible, 1 is not.
 TEST(Philox, RangesOfUniformsAndIntegers) {
   const RandomWords random{.seed = ~uint64_t{0}, .stream = 1, .node_id = 2};
   std::array<int, 6> counts{};

@@ -18,6 +18,7 @@ Attributes square(int64_t kernel, int64_t stride, int64_t pad = 0, int64_t dilat
           {"pad_h", pad},       {"pad_w", pad},       {"dil_h", dilation},  {"dil_w", dilation}};
 }
 
+// PyTorch's formula, with ceil.
 TEST(Window, CountsOutputs) {
   const auto count = [](int64_t input, const Window& window, bool ceil) {
     return window.num_outputs(input, ceil);
@@ -29,6 +30,7 @@ TEST(Window, CountsOutputs) {
   EXPECT_EQ(count(3, {.kernel = 2, .stride = 1, .pad = 0, .dilation = 3}, false), 0);
 }
 
+// The order of numbers that maximum means.
 TEST(MaxPool, ZerosNaNsAndPadding) {
   const Tensor x = f32(Shape{1, 1, 2, 2}, {-0.0f, 0.0f, -0.0f, -0.0f});
   EXPECT_TRUE(
@@ -44,12 +46,14 @@ TEST(MaxPool, ZerosNaNsAndPadding) {
   EXPECT_TRUE(std::isnan(values_of<float>(mean).at(0)));
 }
 
+// Not those in the padding.
 TEST(AvgPool, CountsTapsInsideTheInput) {
   const Tensor y =
       run_one("pooling.avg_pool2d", {f32(Shape{1, 1, 2, 2}, {1, 2, 3, 4})}, square(3, 2, 1));
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{2.5f}));
 }
 
+// Windows that would see nothing.
 TEST(Pooling, RefusesBadWindows) {
   const Tensor x = f32(Shape{1, 1, 2, 2}, {1, 2, 3, 4});
   EXPECT_FALSE(run_op("pooling.max_pool2d", {x}, square(3, 1)));

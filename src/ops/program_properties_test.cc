@@ -67,6 +67,7 @@ Tensor run_one_by_one(const FusedProgram& program, const std::vector<Tensor>& in
   return results.back();
 }
 
+// 300 programs of up to 11 instructions.
 TEST(RandomPrograms, TextComesBack) {
   std::mt19937 random(11);
   for (int i = 0; i < 300; ++i) {
@@ -78,6 +79,7 @@ TEST(RandomPrograms, TextComesBack) {
   }
 }
 
+// Bit for bit, in f64 and f32.
 TEST(RandomPrograms, GiveWhatTheirPartsGive) {
   std::mt19937 random(12);
   for (int i = 0; i < 60; ++i) {
@@ -125,6 +127,7 @@ std::string type_error(std::string_view text, std::vector<TensorType> types) {
   return inferred ? inferred->to_string() : inferred.error().message;
 }
 
+// By the name that the program gives it.
 TEST(FusedProgramTypes, ErrorsNameTheOperand) {
   const TensorType row{DType::kF32, {Dim::constant(4)}}, other{DType::kF32, {Dim::constant(5)}};
   EXPECT_EQ(type_error("math.add(x0, x1)", {row, row}), "f32[4]");
@@ -143,6 +146,7 @@ TEST(FusedProgramTypes, ErrorsNameTheOperand) {
   EXPECT_EQ(type_error("reduction.sum(x0)", {row}), "f32[]");
 }
 
+// And what the text says wrong, with its column.
 TEST(FusedProgramTypes, OperationsThatDoNotFitAreRefused) {
   const auto error = [](std::string_view text) {
     const auto program = parse_fused_program(text, builtin_ops());

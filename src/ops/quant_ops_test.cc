@@ -28,6 +28,7 @@ Quantized quantize(const Tensor& x, int64_t block, int64_t bits) {
   return {};
 }
 
+// Against an independent program.
 TEST(QuantDynamic, HasTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/quant_dynamic.npz");
   int num_inputs = 0;
@@ -56,12 +57,14 @@ TEST(QuantDynamic, HasTheExpectedBits) {
   EXPECT_EQ(num_inputs, 22);
 }
 
+// 256 * high + low is the integer.
 TEST(QuantDynamic, PlanesRebuildEveryInteger) {
   for (int32_t q = -32639; q <= 32639; ++q) {
     ASSERT_EQ(256 * high_plane(q) + low_plane(q), q);
   }
 }
 
+// A short last block does not shift the next row.
 TEST(QuantDynamic, BlocksCountFromTheStartOfEachRow) {
   // Rows of 40: a whole block of 32 and a short one of 8 with its own scale.
   std::vector<float> x(80, 1.0f);
@@ -79,6 +82,7 @@ TEST(QuantDynamic, BlocksCountFromTheStartOfEachRow) {
   EXPECT_EQ(q[41], 0);  // 1 / 2 is a tie and goes to even
 }
 
+// Neighbouring blocks stay usable.
 TEST(QuantDynamic, OneValueThatIsNotFinitePoisonsItsBlockOnly) {
   for (const float bad : {kInf, -kInf, kNan}) {
     std::vector<float> x(64, 2.0f);
@@ -90,6 +94,7 @@ TEST(QuantDynamic, OneValueThatIsNotFinitePoisonsItsBlockOnly) {
   }
 }
 
+// One definition for all dtypes.
 TEST(QuantDynamic, NarrowFloatsWidenAndF64RoundsFirst) {
   const double slightly_over = 1.0 + 0x1p-40;
   const Quantized from_f64 = quantize(f64({2}, {slightly_over, 0.5}), 32, 16);
@@ -100,6 +105,7 @@ TEST(QuantDynamic, NarrowFloatsWidenAndF64RoundsFirst) {
   EXPECT_EQ(values_of<int16_t>(quantize(half, 32, 16).q), values_of<int16_t>(from_f32.q));
 }
 
+// One mistake at a time.
 TEST(QuantDynamic, RefusesWrongTypesAndAttributes) {
   const Tensor x = f32({4}, {1, 2, 3, 4});
   EXPECT_FALSE(run_op("quant.dynamic", {x}, {{"bits", int64_t{4}}}));
@@ -109,6 +115,7 @@ TEST(QuantDynamic, RefusesWrongTypesAndAttributes) {
   EXPECT_FALSE(infer_op("quant.dynamic", {{.dims = {Dim::symbolic('T')}}}));
 }
 
+// The rows are known at run time.
 TEST(QuantDynamic, TokensMayBeSymbolic) {
   const auto types = infer_op("quant.dynamic", {{.dims = {Dim::symbolic('T'), Dim::constant(300)}}},
                               {{"block", int64_t{256}}, {"bits", int64_t{16}}});

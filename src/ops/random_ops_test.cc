@@ -42,6 +42,7 @@ TEST(Dropout, GoldenValuesOfTheFormula) {
   EXPECT_TRUE(all_same_bits(y, suite->at("dropout_y").as<float>()));
 }
 
+// The expectation stays.
 TEST(Dropout, KeepsItsShareAndScales) {
   const Tensor y = run_one("math.dropout", {f32(Shape{4096}, ones(4096))}, dropout(0.25, 7));
   int kept = 0;
@@ -52,6 +53,7 @@ TEST(Dropout, KeepsItsShareAndScales) {
   EXPECT_NEAR(kept / 4096.0, 0.75, 0.034);  // five standard deviations
 }
 
+// Another seed, node or stream, another mask.
 TEST(Dropout, SeedsDecide) {
   const auto run = [](int64_t seed) {
     return values_of<float>(
@@ -63,6 +65,7 @@ TEST(Dropout, SeedsDecide) {
   EXPECT_NE(run(7), run(-7));
 }
 
+// 0 keeps all, 1 drops all, NaN included.
 TEST(Dropout, EdgesOfP) {
   const Tensor x = f32(Shape{3}, {1, -2, 3});
   EXPECT_EQ(values_of<float>(run_one("math.dropout", {x}, dropout(0, 1))),
@@ -75,6 +78,7 @@ TEST(Dropout, EdgesOfP) {
   EXPECT_EQ(run_one("math.dropout", {f32(Shape{0}, {})}).shape(), (Shape{0}));
 }
 
+// Element i takes word i.
 TEST(Uniform, ElementsOfTheGenerator) {
   const std::vector<int64_t> shape = {3, 5};
   const Attributes attributes = {{"shape", shape}, {"seed", int64_t{42}}};
@@ -90,6 +94,7 @@ TEST(Uniform, ElementsOfTheGenerator) {
   for (size_t i = 0; i < 15; ++i) EXPECT_EQ(z[i], -1.0 + random.uniform_f64(i) * 2.0);
 }
 
+// Cosine and sine of one angle.
 TEST(Normal, PairsShareTheirWords) {
   const std::vector<int64_t> shape = {4};
   const auto y =
@@ -102,6 +107,7 @@ TEST(Normal, PairsShareTheirWords) {
   EXPECT_TRUE(same_bits(y.at(3), r * strict_sin(t)));
 }
 
+// As asked, within the error of a sample.
 TEST(Normal, MeanAndDeviation) {
   const std::vector<int64_t> shape = {10000};
   const auto y = values_of<float>(
@@ -114,6 +120,7 @@ TEST(Normal, MeanAndDeviation) {
   EXPECT_NEAR(std::sqrt(squares / 10000), 2, 0.071);
 }
 
+// And reach all values below it.
 TEST(RandomIntegers, StayBelowTheLimit) {
   const std::vector<int64_t> shape = {1000};
   const auto y = values_of<int32_t>(
@@ -122,6 +129,7 @@ TEST(RandomIntegers, StayBelowTheLimit) {
   EXPECT_FALSE(run_op("random.integers", {}, {{"limit", int64_t{0}}}));
 }
 
+// The tensor's own values do not matter.
 TEST(RandomOps, TakeTheShapeOfLike) {
   EXPECT_EQ(run_one("random.uniform", {i32(Shape{2, 3}, std::vector<int32_t>(6))}).shape(),
             (Shape{2, 3}));
@@ -130,6 +138,7 @@ TEST(RandomOps, TakeTheShapeOfLike) {
   EXPECT_FALSE(run_op("random.uniform", {}, {{"dtype", std::string("i32")}}));
 }
 
+// Evaluation is deterministic.
 TEST(Rrelu, MeanSlopeUnlessTraining) {
   const Tensor x = f32(Shape{3}, {-1, -0.0f, 2});
   const Attributes bounds = {{"lower", 0.25}, {"upper", 0.75}};

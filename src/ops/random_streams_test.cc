@@ -78,6 +78,7 @@ Draw draw_of(const char* id) {
   return draw;
 }
 
+// Reproducibility, run after run.
 TEST(RandomStreams, TheSameNumbersGiveTheSameBits) {
   for (const char* id : kGenerators) {
     Draw draw = draw_of(id);
@@ -87,6 +88,7 @@ TEST(RandomStreams, TheSameNumbersGiveTheSameBits) {
   }
 }
 
+// And no two are shifted copies.
 TEST(RandomStreams, EachNumberMakesAnotherSequence) {
   for (const char* id : kGenerators) {
     const Draw base = draw_of(id);
@@ -130,6 +132,7 @@ TEST(RandomStreams, ShortTensorsBeginLongOnes) {
   }
 }
 
+// All 64 bits of the key count.
 TEST(RandomStreams, NegativeSeedsAreSeeds) {
   Draw draw;
   draw.attributes.set("seed", int64_t{-1});
@@ -155,6 +158,7 @@ TEST(Uniform, NumbersLieOnTheirGrid) {
   EXPECT_TRUE(has_fine);
 }
 
+// Half open, also the wrong way round.
 TEST(Uniform, BoundsAreThoseAskedFor) {
   const auto drawn = [](double low, double high) {
     return Draw{.attributes = {{"low", low}, {"high", high}}, .count = 4000}.run();
@@ -188,6 +192,7 @@ TEST(Uniform, FillsItsCellsEvenly) {
   }
 }
 
+// Serial correlation at small lags.
 TEST(Uniform, NeighboursAreIndependent) {
   Draw draw{.count = 20001};
   auto a = draw.run();
@@ -217,6 +222,7 @@ TEST(Normal, HasTheMomentsOfTheNormal) {
   EXPECT_NEAR(beyond_two / 40000.0, 0.05, 0.005);
 }
 
+// One product and one sum of the plain numbers.
 TEST(Normal, ScalesAndShifts) {
   Draw draw{.id = "random.normal", .count = 50};
   const auto plain = draw.run();
@@ -227,6 +233,7 @@ TEST(Normal, ScalesAndShifts) {
   }
 }
 
+// Counts within five deviations.
 TEST(Integers, SmallLimitsFillAllValues) {
   for (const int64_t limit : {int64_t{1}, int64_t{2}, int64_t{6}, int64_t{10}}) {
     const Draw draw{.id = "random.integers", .attributes = {{"limit", limit}}, .count = 6000};
@@ -241,6 +248,7 @@ TEST(Integers, SmallLimitsFillAllValues) {
   }
 }
 
+// The product must not overflow 32 bits.
 TEST(Integers, LargeLimitsReachTheTop) {
   const Draw draw{.id = "random.integers", .attributes = {{"limit", int64_t{1} << 31}}};
   const auto values = draw.run();

@@ -24,6 +24,7 @@ std::vector<float> wavy(size_t n) {
   return x;
 }
 
+// Bits of an independent program, every length.
 TEST(Reduction, WholeTensorsFollowTheGoldenBits) {
   const auto archive = read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/lanes.npz");
   if (!archive) GTEST_SKIP() << archive.error().message;
@@ -58,12 +59,14 @@ TEST(Reduction, SeveralAxesCountInRowMajorOrder) {
   EXPECT_TRUE(all_same_bits(values_of<float>(y), expected));
 }
 
+// Elements of one result that do not lie together.
 TEST(Reduction, LeadingAxes) {
   const Tensor y = run_one("reduction.reduce_max", {f32(Shape{2, 2, 2}, {1, 8, 3, 6, 5, 4, 7, 2})},
                            {{"axes", Integers{0, 1}}});
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{7, 8}));
 }
 
+// At the store.
 TEST(Reduction, NarrowFloatsRoundOnce) {
   // 2048 + 1 is a tie in f16; the sum in f32 is 2048 + 3, which rounds to 2052.
   std::vector<uint16_t> x;
@@ -72,6 +75,7 @@ TEST(Reduction, NarrowFloatsRoundOnce) {
   EXPECT_EQ(f16_to_f32(values_of<uint16_t>(y).at(0)), 2052.0f);
 }
 
+// In 64 bits that wrap.
 TEST(Reduction, IntegersAreExact) {
   const Tensor x = tensor_of<int8_t>(DType::kI8, Shape{4}, {-128, -128, 127, -1});
   EXPECT_EQ(values_of<int64_t>(run_one("reduction.sum", {x})), (Integers{-130}));
@@ -85,6 +89,7 @@ TEST(Reduction, IntegersAreExact) {
             (Integers{std::numeric_limits<int64_t>::min()}));
 }
 
+// Sums of nothing, and maxima that do not exist.
 TEST(Reduction, EmptyTensors) {
   const Tensor none = f32(Shape{2, 0}, {});
   EXPECT_TRUE(all_same_bits(values_of<float>(run_one("reduction.sum", {none})), {0.0f}));
@@ -96,6 +101,7 @@ TEST(Reduction, EmptyTensors) {
   EXPECT_EQ(run_one("reduction.reduce_max", {none}, {{"axes", Integers{0}}}).shape(), (Shape{0}));
 }
 
+// NaN, infinities, zeros of both signs.
 TEST(Reduction, SpecialValues) {
   const auto max = [](std::vector<float> x) {
     const auto n = static_cast<int64_t>(x.size());
@@ -107,12 +113,14 @@ TEST(Reduction, SpecialValues) {
   EXPECT_TRUE(same_bits(max({-0.0f, -0.0f}), -0.0f));
 }
 
+// An order that a plain loop does not have.
 TEST(Reduction, CancellationFollowsTheLanes) {
   // Lane 0 and lane 2 join before lane 1.
   const Tensor y = run_one("reduction.sum", {f64(Shape{3}, {1e16, 1, -1e16})});
   EXPECT_EQ(values_of<double>(y).at(0), 1.0);
 }
 
+// Outside, or named twice.
 TEST(Reduction, RefusesBadAxes) {
   const Tensor x = f32(Shape{2, 3}, wavy(6));
   EXPECT_FALSE(run_op("reduction.sum", {x}, {{"axes", Integers{2}}}));
@@ -122,11 +130,13 @@ TEST(Reduction, RefusesBadAxes) {
   EXPECT_EQ(types->front().to_string(), "bf16[T]");
 }
 
+// The order that ties are broken in.
 TEST(Argmin, FirstNaNElseLowestIndex) {
   const Tensor x = f32(Shape{3, 3}, {2, 1, 1, 0.0f, -0.0f, 1, 5, kNaN, kNaN});
   EXPECT_EQ(values_of<int32_t>(run_one("reduction.argmin", {x})), (std::vector<int32_t>{1, 0, 1}));
 }
 
+// Not -0.
 TEST(Dot, OfNothingIsPlusZero) {
   const Tensor none = f32(Shape{0}, {});
   EXPECT_TRUE(all_same_bits(values_of<float>(run_one("dot.dot", {none, none})), {0.0f}));

@@ -124,6 +124,7 @@ TEST(ReductionValues, EveryLengthIsCountedOnce) {
   }
 }
 
+// Signed and unsigned, where they overflow.
 TEST(ReductionValues, IntegersOfEveryWidth) {
   const Tensor bytes = tensor_of<int8_t>(DType::kI8, Shape{3}, {-128, 127, -128});
   EXPECT_EQ(values_of<int64_t>(run_one("reduction.sum", {bytes})).at(0), -129);
@@ -138,6 +139,7 @@ TEST(ReductionValues, IntegersOfEveryWidth) {
   EXPECT_EQ(values_of<uint64_t>(run_one("reduction.reduce_max", {wide})).at(0), UINT64_MAX);
 }
 
+// By axis: some results of no elements, or no results.
 TEST(ReductionValues, NoElements) {
   const Tensor none = f64(Shape{0, 3}, {});
   const Attributes rows = {{"axes", std::vector<int64_t>{0}}};
@@ -150,6 +152,7 @@ TEST(ReductionValues, NoElements) {
   EXPECT_TRUE(run_f64("reduction.reduce_max", {none}, {{"axes", std::vector<int64_t>{1}}}).empty());
 }
 
+// IEEE, whatever the order of elements.
 TEST(ReductionValues, SpecialNumbers) {
   const auto of = [](const char* id, std::vector<double> x) {
     const auto n = static_cast<int64_t>(x.size());
@@ -167,6 +170,7 @@ TEST(ReductionValues, SpecialNumbers) {
 
 // Norms -----------------------------------------------------------------------------------------
 
+// What the operation is for.
 TEST(NormProperties, LayerNormHasMeanZeroAndVarianceOne) {
   const Tensor x = normal_f64(Shape{5, 100}, 2, 30);
   const auto y = run_f64("math.layernorm", {x}, {{"eps", 0.0}});
@@ -179,6 +183,7 @@ TEST(NormProperties, LayerNormHasMeanZeroAndVarianceOne) {
   }
 }
 
+// Affine changes of the input vanish.
 TEST(NormProperties, LayerNormForgetsShiftAndScale) {
   const auto x = normals(60, 3);
   std::vector<double> moved;
@@ -188,6 +193,7 @@ TEST(NormProperties, LayerNormForgetsShiftAndScale) {
                        1e-12));
 }
 
+// Its mean of squares is 1.
 TEST(NormProperties, RmsNormHasLengthRootN) {
   const Tensor x = normal_f64(Shape{4, 50}, 4, 1e-3);
   const auto y = run_f64("math.rmsnorm", {x}, {{"eps", 0.0}});
@@ -207,6 +213,7 @@ TEST(NormProperties, RmsNormKeepsItsBitsUnderPowersOfTwo) {
                             run_f32("math.rmsnorm", {f32(Shape{64}, x)}, {{"eps", 0.0}})));
 }
 
+// Rows below the root of epsilon are not blown up.
 TEST(NormProperties, EpsilonDecidesSmallRows) {
   // mean(x^2) = 1e-6 is as large as eps: the result is 1e-3 / sqrt(2e-6) = 0.7071.
   const Tensor x = f64(Shape{2}, {1e-3, -1e-3});
@@ -214,6 +221,7 @@ TEST(NormProperties, EpsilonDecidesSmallRows) {
                        {0.7071067811865475, -0.7071067811865475}, 1e-13));
 }
 
+// Against numpy.
 TEST(NormValues, GroupsChannelsAndStoredStatistics) {
   const Shape shape{2, 4, 3};
   const Tensor x = normal_f64(shape, 6);
@@ -244,6 +252,7 @@ TEST(NormValues, GroupsChannelsAndStoredStatistics) {
       normalised, 1e-12, 1e-13));
 }
 
+// No weight is not a weight of 0.
 TEST(NormValues, AbsentVectorsAreLeftOut) {
   const Tensor x = normal_f64(Shape{2, 3}, 7);
   const Tensor bias = f64(Shape{3}, {1, 2, 3});
@@ -256,6 +265,7 @@ TEST(NormValues, AbsentVectorsAreLeftOut) {
 
 // Softmax ----------------------------------------------------------------------------------------
 
+// Over many seeds and widths.
 TEST(SoftmaxProperties, RowsArePositiveAndSumToOne) {
   for (const int64_t n : {1, 2, 33, 500}) {
     for (const double spread : {0.1, 5.0, 80.0}) {
@@ -271,6 +281,7 @@ TEST(SoftmaxProperties, RowsArePositiveAndSumToOne) {
   }
 }
 
+// Only differences count.
 TEST(SoftmaxProperties, IgnoresAShiftAndKeepsTheOrder) {
   const auto x = normals(40, 8, 3);
   std::vector<double> shifted;
@@ -280,6 +291,7 @@ TEST(SoftmaxProperties, IgnoresAShiftAndKeepsTheOrder) {
   for (size_t i = 1; i < 40; ++i) EXPECT_EQ(x[i - 1] < x[i], y[i - 1] < y[i]);
 }
 
+// Three operations, one row.
 TEST(SoftmaxProperties, LogarithmsAgree) {
   const Tensor x = normal_f64(Shape{4, 25}, 9, 6);
   const auto y = run_f64("math.softmax", {x}), log_y = run_f64("activation.log_softmax", {x});
@@ -290,6 +302,7 @@ TEST(SoftmaxProperties, LogarithmsAgree) {
   }
 }
 
+// The maximum is subtracted first.
 TEST(SoftmaxProperties, HugeScoresDoNotOverflow) {
   const auto y = run_f32("math.softmax", {f32(Shape{3}, {3e38f, 3e38f, -3e38f})});
   EXPECT_EQ(y, (std::vector<float>{0.5f, 0.5f, 0.0f}));
@@ -302,6 +315,7 @@ TEST(SoftmaxProperties, HugeScoresDoNotOverflow) {
 // Selections
 // ---------------------------------------------------------------------------------------
 
+// With ties, against std::stable_sort.
 TEST(TopKProperties, IsTheStartOfAStableSort) {
   std::mt19937 random(10);
   for (int repeat = 0; repeat < 50; ++repeat) {
@@ -330,6 +344,7 @@ TEST(TopKProperties, IsTheStartOfAStableSort) {
   }
 }
 
+// Against a plain search, with ties.
 TEST(ArgminProperties, IsTheFirstOfTheSmallest) {
   std::mt19937 random(11);
   for (int repeat = 0; repeat < 50; ++repeat) {
@@ -347,6 +362,7 @@ TEST(ArgminProperties, IsTheFirstOfTheSmallest) {
             "reduction.argmin needs 1 to 2^31 - 1 elements in a row, not 0.");
 }
 
+// The order is part of the definition.
 TEST(DotProperties, ProductsSumInBlocks) {
   for (const int64_t n : {0, 1, 255, 256, 257, 1000}) {
     const Tensor a = normal_f64(Shape{n}, 12), b = normal_f64(Shape{n}, 13);

@@ -52,6 +52,7 @@ std::vector<RopeCase> rope_cases() {
 
 class RopeAt : public testing::TestWithParam<RopeCase> {};
 
+// Scalings, styles and factors against float64.
 TEST_P(RopeAt, AgreesWithTheOracle) {
   QUERN_OPEN_GOLDEN(golden, kData);
   const RopeCase& c = GetParam();
@@ -78,6 +79,7 @@ TEST_P(RopeAt, AgreesWithTheOracle) {
 INSTANTIATE_TEST_SUITE_P(Cases, RopeAt, testing::ValuesIn(rope_cases()),
                          [](const auto& test) { return test.param.name; });
 
+// Linear and YaRN.
 TEST(RopeFrequencies, AgreeWithTheOracle) {
   QUERN_OPEN_GOLDEN(golden, kData);
   for (const RopeCase& c : rope_cases()) {
@@ -99,6 +101,7 @@ TEST(RopeFrequencies, AgreeWithTheOracle) {
   }
 }
 
+// YaRN's temperature.
 TEST(RopeFrequencies, MagnitudeGrowsWithTheLogarithmOfTheFactor) {
   EXPECT_EQ(rope_magnitude(1.0), 1.0);
   EXPECT_EQ(rope_magnitude(0.5), 1.0);
@@ -111,12 +114,14 @@ std::vector<float> ramp(size_t n) {
   return values;
 }
 
+// Times 1, plus 0.
 TEST(RopeAt, PositionZeroKeepsEveryBit) {
   const Tensor x = f32({2, 3, 8}, ramp(48));
   const Tensor y = run_one("positional.rope_at", {x, i32({2}, {0, 0})});
   EXPECT_TRUE(all_same_bits(values_of<float>(y), values_of<float>(x)));
 }
 
+// Bit for bit.
 TEST(RopeAt, RestOfAPartlyRotatedHeadIsCopied) {
   const Tensor x = f32({1, 1, 8}, ramp(8));
   const auto y =
@@ -126,6 +131,7 @@ TEST(RopeAt, RestOfAPartlyRotatedHeadIsCopied) {
   for (size_t i = 0; i < 4; ++i) EXPECT_NE(y[i], input[i]);
 }
 
+// Each by its own position.
 TEST(RopeAt, TokensAreIndependent) {
   const Tensor x = f32({3, 2, 8}, ramp(48));
   const auto together = values_of<float>(run_one("positional.rope_at", {x, i32({3}, {9, 2, 77})}));
@@ -140,6 +146,7 @@ TEST(RopeAt, TokensAreIndependent) {
   }
 }
 
+// Two layouts of one rotation.
 TEST(Rope, AgreesWithRopeAt) {
   // [B, H, T, D] = [1, 1, 3, 8] has the same memory as [T, H, D] = [3, 1, 8].
   const Tensor x = f32({1, 1, 3, 8}, ramp(24));
@@ -151,12 +158,14 @@ TEST(Rope, AgreesWithRopeAt) {
   EXPECT_TRUE(all_same_bits(values_of<float>(a), values_of<float>(b)));
 }
 
+// Angles stay wide.
 TEST(Rope, NarrowFloatsRoundOnceAtTheStore) {
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, {1, 1, 2}, {0x3f80, 0x0000});  // (1, 0)
   const Tensor y = run_one("positional.rope_at", {x, i32({1}, {1})});
   EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0x3f0a, 0x3f57}));  // cos 1, sin 1
 }
 
+// One mistake at a time.
 TEST(Rope, RefusesWrongTypesAndAttributes) {
   const Tensor x = f32({2, 1, 6}, ramp(12)), positions = i32({2}, {0, 1});
   const auto refuses = [&](const Attributes& attributes) {

@@ -21,6 +21,7 @@ std::vector<Tensor> top_k(const Tensor& x, int64_t k, double temperature, int64_
   return outputs ? std::move(*outputs) : std::vector<Tensor>(3);
 }
 
+// Frequencies of many draws.
 TEST(TopKSample, DrawsWithTheKeptProbabilities) {
   int counts[4] = {};
   double probability = 0;
@@ -34,6 +35,7 @@ TEST(TopKSample, DrawsWithTheKeptProbabilities) {
   EXPECT_NEAR(counts[3] / 2000.0, probability, 0.05);  // five standard deviations
 }
 
+// Kept ids have a fixed number.
 TEST(TopKSample, TemperatureZeroIsGreedyAndPadsWithMinusOne) {
   const auto outputs = top_k(logits(), 3, 0.0, 1);
   EXPECT_EQ(values_of<int32_t>(outputs[0]), (std::vector<int32_t>{3}));
@@ -41,11 +43,13 @@ TEST(TopKSample, TemperatureZeroIsGreedyAndPadsWithMinusOne) {
   EXPECT_EQ(values_of<float>(outputs[2]), (std::vector<float>{1, 0, 0}));
 }
 
+// A stable order.
 TEST(TopKSample, EqualLogitsKeepTheLowestIds) {
   const auto outputs = top_k(f32(Shape{4}, {1, 2, 1, 1}), 3, 1.0, 1);
   EXPECT_EQ(values_of<int32_t>(outputs[1]), (std::vector<int32_t>{1, 0, 2}));
 }
 
+// The sum reaches p with it, not before it.
 TEST(TopPSample, KeepsTheTokenThatCrosses) {
   const auto outputs = run_op("sampling.top_p_sample", {f32(Shape{4}, {0, 0, 0, 0})},
                               {{"top_p", 0.5}, {"seed", int64_t{3}}});
@@ -54,6 +58,7 @@ TEST(TopPSample, KeepsTheTokenThatCrosses) {
   EXPECT_EQ(values_of<float>((*outputs)[2]), (std::vector<float>{0.5, 0.5, 0, 0}));
 }
 
+// NaN would draw anything.
 TEST(Sampling, RefusesBadLogitsAndAttributes) {
   const float inf = std::numeric_limits<float>::infinity();
   const auto refused = [](std::vector<float> x, Attributes attributes) {

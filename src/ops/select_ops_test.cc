@@ -15,6 +15,7 @@ Tensor choices(const std::vector<int32_t>& values) {
       .value();
 }
 
+// Row by row.
 TEST(SelectRows, TakesYWhereChosen) {
   const auto z = run_op(
       "shape.select_rows",
@@ -23,12 +24,14 @@ TEST(SelectRows, TakesYWhereChosen) {
   EXPECT_EQ((*z)[0].read_as<float>().value(), (std::vector<float>{1, 2, -3, -4, -5, -6}));
 }
 
+// An extent of 0.
 TEST(SelectRows, NoRowsGiveNoRows) {
   const auto z = run_op("shape.select_rows", {rows({}, 2), rows({}, 2), choices({})}, {});
   ASSERT_TRUE(z) << z.error().message;
   EXPECT_EQ((*z)[0].shape(), (Shape{0, 2}));
 }
 
+// One mistake at a time.
 TEST(SelectRows, RefusesOtherTypes) {
   EXPECT_FALSE(run_op("shape.select_rows", {rows({1, 2}, 2), rows({1, 2}, 1), choices({0})}, {}));
   EXPECT_FALSE(

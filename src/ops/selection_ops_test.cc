@@ -21,23 +21,27 @@ std::vector<int32_t> argmax(const Tensor& x) {
   return values_of<int32_t>(run_one("reduction.argmax", {x}));
 }
 
+// Greedy decoding must not depend on the machine.
 TEST(Argmax, TakesTheLowestIndexAmongEquals) {
   EXPECT_EQ(argmax(f32({2, 3}, {1, 3, 3, 7, 7, 0})), (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(argmax(f32({3}, {-0.0f, 0.0f, -1})), (std::vector<int32_t>{0}));
   EXPECT_EQ(argmax(f32({2}, {-kInf, -kInf})), (std::vector<int32_t>{0}));
 }
 
+// A broken row shows.
 TEST(Argmax, CountsNanAsLargest) {
   EXPECT_EQ(argmax(f32({4}, {1, kNan, kInf, kNan})), (std::vector<int32_t>{1}));
   EXPECT_EQ(argmax(f32({2}, {kNan, kNan})), (std::vector<int32_t>{0}));
 }
 
+// Rounded to f32, neighbours would tie.
 TEST(Argmax, KeepsLeadingAxesAndComparesF64Exactly) {
   const Tensor x = run_one("reduction.argmax", {f32({2, 1, 2}, {0, 1, 1, 0})});
   EXPECT_EQ(x.shape(), (Shape{2, 1}));
   EXPECT_EQ(argmax(f64({2}, {1.0, 1.0 + 1e-15})), (std::vector<int32_t>{1}));
 }
 
+// Nothing to point to.
 TEST(Argmax, RefusesEmptyRowsAndIntegers) {
   EXPECT_FALSE(run_op("reduction.argmax", {f32({2, 0}, {})}));
   EXPECT_FALSE(run_op("reduction.argmax", {i32({2}, {1, 2})}));
@@ -45,6 +49,7 @@ TEST(Argmax, RefusesEmptyRowsAndIntegers) {
   EXPECT_EQ(run_one("reduction.argmax", {f32({0, 4}, {})}).shape(), (Shape{0}));
 }
 
+// One order for both.
 TEST(Argmax, AgreesWithTheFirstOfTopK) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/lanes.npz");
   const Tensor x = golden.tensor("f32_x");
@@ -53,6 +58,7 @@ TEST(Argmax, AgreesWithTheFirstOfTopK) {
   EXPECT_EQ(values_of<int32_t>((*top)[1]), argmax(x));
 }
 
+// Ties in order of their indices.
 TEST(TopK, IsAStableDescendingSort) {
   std::mt19937 random(3);
   std::vector<float> values(1000);
@@ -77,6 +83,7 @@ TEST(TopK, IsAStableDescendingSort) {
   }
 }
 
+// Values are copied.
 TEST(TopK, NarrowValuesKeepTheirBits) {
   const Tensor x = tensor_of<uint16_t>(DType::kF16, {3}, {0x3c00, 0x4000, 0xbc00});
   const auto top = run_op("sort.top_k", {x}, {{"k", int64_t{2}}});
@@ -84,6 +91,7 @@ TEST(TopK, NarrowValuesKeepTheirBits) {
   EXPECT_EQ(values_of<uint16_t>((*top)[0]), (std::vector<uint16_t>{0x4000, 0x3c00}));
 }
 
+// Also where the row is known at run time only.
 TEST(TopK, RefusesCountsOutsideTheRow) {
   const Tensor x = f32({3}, {1, 2, 3});
   EXPECT_FALSE(run_op("sort.top_k", {x}));

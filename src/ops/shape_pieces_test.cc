@@ -15,6 +15,7 @@ Attributes dim(int64_t axis) {
   return {{"dim", axis}};
 }
 
+// One, two and many, along each axis.
 TEST(Concat, JoinsAnyNumberOfTensors) {
   const Tensor a = f32(Shape{2, 1}, {1, 2}), b = f32(Shape{2, 2}, {3, 4, 5, 6});
   const Tensor y = run_one("shape.concat", {a, b, a}, dim(-1));
@@ -23,6 +24,7 @@ TEST(Concat, JoinsAnyNumberOfTensors) {
   EXPECT_EQ(values_of<float>(run_one("shape.concat", {a})), (std::vector<float>{1, 2}));
 }
 
+// Multiples of one symbol.
 TEST(Concat, AddsSymbolicExtents) {
   const auto joined = [](const char* a, const char* b, int64_t axis) {
     const auto types = infer_op("shape.concat", {type(a), type(b)}, dim(axis));
@@ -36,6 +38,7 @@ TEST(Concat, AddsSymbolicExtents) {
   EXPECT_EQ(joined("f32[T, 2]", "f32[T, 2]", 2), "");
 }
 
+// A new first axis counts them.
 TEST(Split, StacksChunks) {
   const Tensor x = f32(Shape{2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   const Tensor y = run_one("shape.split", {x}, {{"dim", int64_t{1}}, {"split_size", int64_t{2}}});
@@ -45,6 +48,7 @@ TEST(Split, StacksChunks) {
   EXPECT_FALSE(run_op("shape.split", {x}, {{"dim", int64_t{1}}, {"split_size", int64_t{0}}}));
 }
 
+// Half open, never past the end.
 TEST(Slice, BoundsAreChecked) {
   const Tensor x = f32(Shape{3}, {1, 2, 3});
   const auto slice = [&](int64_t start, int64_t end) {
@@ -61,6 +65,7 @@ TEST(Slice, BoundsAreChecked) {
   }
 }
 
+// What the rule cannot check the kernel does.
 TEST(Slice, OfSymbolicAxes) {
   const auto sliced = [](int64_t start, int64_t end) {
     const auto types =
@@ -72,6 +77,7 @@ TEST(Slice, OfSymbolicAxes) {
   EXPECT_EQ(sliced(1, 0), "");
 }
 
+// Any order, no row outside.
 TEST(GatherRows, RepeatsAndRefuses) {
   const Tensor x = f32(Shape{3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(values_of<float>(run_one("shape.gather_rows", {x, i32(Shape{3}, {2, 0, 2})})),

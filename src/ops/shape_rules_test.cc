@@ -6,6 +6,7 @@
 namespace quern::test {
 namespace {
 
+// One extent may be left to infer.
 TEST(ReshapeRules, ConstantExtents) {
   expect_types({
       {"shape.reshape", "f32[2, 6]", "{shape = [3, 4]}", "f32[3, 4]"},
@@ -21,6 +22,7 @@ TEST(ReshapeRules, ConstantExtents) {
   });
 }
 
+// Multiples of a symbol stay what they are.
 TEST(ReshapeRules, SymbolicExtents) {
   expect_types({
       {"shape.reshape", "f32[T, 6]", "{shape = [-1, 2, 3]}", "f32[T, 2, 3]"},
@@ -43,6 +45,7 @@ TEST(ReshapeRules, SymbolicExtents) {
   });
 }
 
+// Counts that do not fit, or cannot be known.
 TEST(ReshapeRules, Refusals) {
   expect_types({
       {"shape.reshape", "f32[2, 6]", "{shape = [5, 2]}",
@@ -77,6 +80,7 @@ TEST(ReshapeRules, Refusals) {
   });
 }
 
+// And stop at both.
 TEST(TransposeRules, AxesCountFromBothEnds) {
   expect_types({
       {"shape.transpose", "f32[2, 3]", "{dim0 = 0, dim1 = 1}", "f32[3, 2]"},
@@ -98,6 +102,7 @@ TEST(TransposeRules, AxesCountFromBothEnds) {
   });
 }
 
+// Each axis once.
 TEST(PermuteRules, NeedAPermutation) {
   expect_types({
       {"shape.permute", "f32[2, 3, T]", "{order = [2, 0, 1]}", "f32[T, 2, 3]"},
@@ -119,6 +124,7 @@ TEST(PermuteRules, NeedAPermutation) {
   });
 }
 
+// Inverse rules, with symbols.
 TEST(HeadRules, SplitAndMergeTheLastAxis) {
   expect_types({
       {"shape.view_as_heads", "f32[B, T, 12]", "{num_heads = 4}", "f32[B, 4, T, 3]"},
@@ -159,6 +165,7 @@ TEST(HeadRules, SplitAndMergeTheLastAxis) {
   });
 }
 
+// NumPy's rule from the last axis.
 TEST(BroadcastRules, AttributeOrPort) {
   expect_types({
       {"shape.broadcast", "f32[3, 1]", "{shape = [2, 3, 4]}", "f32[2, 3, 4]"},
@@ -191,6 +198,7 @@ TEST(BroadcastRules, AttributeOrPort) {
   });
 }
 
+// Rank 3 only.
 TEST(LastTokenRules, DropTheMiddleAxis) {
   expect_types({
       {"shape.last_token", "f32[B, T, 5]", "", "f32[B, 5]"},
@@ -204,6 +212,7 @@ TEST(LastTokenRules, DropTheMiddleAxis) {
   });
 }
 
+// Every element is repeated equally often.
 TEST(UpsampleRules, WholeMultiples) {
   expect_types({
       {"shape.upsample_nearest2d", "f32[N, C, 2, 3]", "{out_h = 4, out_w = 9}", "f32[N, C, 4, 9]"},
@@ -233,6 +242,7 @@ TEST(UpsampleRules, WholeMultiples) {
   });
 }
 
+// Along the axis alone.
 TEST(ConcatRules, ExtentsAdd) {
   expect_types({
       {"shape.concat", "f32[2, 3]", "", "f32[2, 3]"},
@@ -245,6 +255,7 @@ TEST(ConcatRules, ExtentsAdd) {
   });
 }
 
+// Another dtype, rank or extent.
 TEST(ConcatRules, Refusals) {
   expect_types({
       {"shape.concat", "f32[2, 3]; f32[2, 4]", "",
@@ -274,6 +285,7 @@ TEST(ConcatRules, Refusals) {
   });
 }
 
+// Sizes that divide.
 TEST(SplitRules, ChunksStandInFront) {
   expect_types({
       {"shape.split", "f32[6, T]", "{split_size = 2}", "f32[3, 2, T]"},
@@ -299,6 +311,7 @@ TEST(SplitRules, ChunksStandInFront) {
   });
 }
 
+// Constant and symbolic axes.
 TEST(SliceRules, BoundsAreHalfOpen) {
   expect_types({
       {"shape.slice", "f32[6, T]", "{start = 2, end = 5}", "f32[3, T]"},
@@ -331,6 +344,7 @@ TEST(SliceRules, BoundsAreHalfOpen) {
   });
 }
 
+// Whatever the other axes are.
 TEST(GatherRules, RowsReplaceTheFirstAxis) {
   expect_types({
       {"shape.gather_rows", "f32[V, 3, 5]; i32[R]", "", "f32[R, 3, 5]"},
@@ -350,6 +364,7 @@ TEST(GatherRules, RowsReplaceTheFirstAxis) {
   });
 }
 
+// Of the first axis.
 TEST(SelectRules, MaskHasOneEntryForEachRow) {
   expect_types({
       {"shape.select_rows", "f32[T, 3]; f32[T, 3]; i32[T]", "", "f32[T, 3]"},
@@ -370,6 +385,7 @@ TEST(SelectRules, MaskHasOneEntryForEachRow) {
   });
 }
 
+// Packed targets need whole rows.
 TEST(CastRules, EveryPairOfPlainTypesAndWholeBlocks) {
   expect_types({
       {"math.cast", "f32[T, 3]", R"({to = "i8"})", "i8[T, 3]"},

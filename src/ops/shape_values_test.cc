@@ -61,6 +61,7 @@ void expect_moved(const Tensor& y, const Shape& x, Source source) {
   }
 }
 
+// Index by index, ranks 0 to 6.
 TEST(PermuteValues, FollowTheOrderAtEveryRank) {
   std::mt19937 random(1);
   for (int rank = 0; rank <= 6; ++rank) {
@@ -81,6 +82,7 @@ TEST(PermuteValues, FollowTheOrderAtEveryRank) {
   }
 }
 
+// Twice is nothing.
 TEST(TransposeValues, SwapTwoAxesAndBackAgain) {
   std::mt19937 random(2);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -100,6 +102,7 @@ TEST(TransposeValues, SwapTwoAxesAndBackAgain) {
   }
 }
 
+// Index by index.
 TEST(BroadcastValues, RepeatAxesOfExtentOne) {
   std::mt19937 random(3);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -124,6 +127,7 @@ TEST(BroadcastValues, RepeatAxesOfExtentOne) {
   }
 }
 
+// Along each axis.
 TEST(SliceValues, TakeAHalfOpenRange) {
   std::mt19937 random(4);
   for (int repeat = 0; repeat < 60; ++repeat) {
@@ -172,6 +176,7 @@ TEST(SplitValues, JoinBackToTheTensor) {
   }
 }
 
+// Also empty ones.
 TEST(ConcatValues, PartsStandOneAfterTheOther) {
   std::mt19937 random(6);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -201,6 +206,7 @@ TEST(ConcatValues, PartsStandOneAfterTheOther) {
   }
 }
 
+// Head h begins at column h * width.
 TEST(HeadValues, AreColumnsOfTheirTokens) {
   for (const auto& [batch, tokens, heads, width] : std::vector<std::array<int64_t, 4>>{
            {1, 1, 1, 1}, {2, 3, 4, 5}, {1, 7, 2, 1}, {3, 1, 5, 2}}) {
@@ -217,6 +223,7 @@ TEST(HeadValues, AreColumnsOfTheirTokens) {
   }
 }
 
+// Not of the tensor.
 TEST(LastTokenValues, AreTheLastOfEachBatch) {
   const Shape x{3, 4, 5};
   const Tensor y = run_one("shape.last_token", {counted(x)});
@@ -226,6 +233,7 @@ TEST(LastTokenValues, AreTheLastOfEachBatch) {
   });
 }
 
+// Different factors for rows and columns.
 TEST(UpsampleValues, RepeatEachElement) {
   const Shape x{2, 3, 2, 5};
   const Tensor y = run_one("shape.upsample_nearest2d", {counted(x)},
@@ -236,6 +244,7 @@ TEST(UpsampleValues, RepeatEachElement) {
   });
 }
 
+// i32 and i64 indices.
 TEST(GatherValues, RowsMayRepeatAndComeInAnyOrder) {
   const Shape x{4, 2, 3};
   const std::vector<int32_t> rows = {3, 0, 0, 2, 3};
@@ -250,6 +259,7 @@ TEST(GatherValues, RowsMayRepeatAndComeInAnyOrder) {
             (std::vector<int32_t>{1, 2}));
 }
 
+// With their place.
 TEST(GatherValues, RowsOutsideAreNamed) {
   const Tensor x = counted(Shape{4, 2});
   EXPECT_EQ(run_error("shape.gather_rows", {x, i32(Shape{3}, {0, 4, 1})}),
@@ -283,6 +293,7 @@ TEST(MovedValues, KeepTheBytesOfEveryDtype) {
   }
 }
 
+// Every operation that moves.
 TEST(MovedValues, NoElementsGiveNone) {
   const Tensor none = counted(Shape{0, 3});
   EXPECT_EQ(run_one("shape.permute", {none}, {{"order", std::vector<int64_t>{1, 0}}}).shape(),
@@ -298,11 +309,13 @@ TEST(MovedValues, NoElementsGiveNone) {
   EXPECT_EQ(run_one("shape.last_token", {counted(Shape{0, 3, 4})}).shape(), (Shape{0, 4}));
 }
 
+// There is no last one.
 TEST(LastTokenValues, NoTokensAreAnError) {
   EXPECT_EQ(run_error("shape.last_token", {counted(Shape{2, 0, 4})}),
             "shape.last_token needs a token; 'x' has none.");
 }
 
+// Negative ones too.
 TEST(SelectValues, AnyNumberButZeroTakesY) {
   const Tensor x = counted(Shape{4, 2});
   const Tensor y = i32(Shape{4, 2}, {10, 11, 12, 13, 14, 15, 16, 17});
@@ -310,6 +323,7 @@ TEST(SelectValues, AnyNumberButZeroTakesY) {
             (std::vector<int32_t>{0, 1, 12, 13, 14, 15, 6, 7}));
 }
 
+// 255 as much as 1.
 TEST(WhereValues, AnyByteButZeroTakesX) {
   const Tensor mask = tensor_of<uint8_t>(DType::kU8, Shape{4}, {0, 1, 255, 0});
   const Tensor x = counted(Shape{4}), y = i32(Shape{4}, {10, 11, 12, 13});

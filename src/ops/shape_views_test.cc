@@ -26,6 +26,7 @@ std::string inferred(std::string_view id, const std::vector<std::string>& inputs
   return result ? result->front().to_string() : result.error().message;
 }
 
+// [T, 6] as [-1, 3] is [2*T, 3].
 TEST(Reshape, InfersSymbolicExtents) {
   const auto reshaped = [](const char* type, Integers shape) {
     return inferred("shape.reshape", {type}, {{"shape", std::move(shape)}});
@@ -37,6 +38,7 @@ TEST(Reshape, InfersSymbolicExtents) {
   EXPECT_EQ(reshaped("f32[0, 3]", {3, 0}), "f32[3, 0]");
 }
 
+// And names both.
 TEST(Reshape, RefusesOtherCounts) {
   const auto error = inferred("shape.reshape", {"f32[2, 3]"}, {{"shape", Integers{4, 2}}});
   EXPECT_NE(error.find("Port 'x' has type f32[2, 3] with 6 elements; it cannot take the shape "
@@ -58,6 +60,7 @@ TEST(Reshape, RefusesOtherCounts) {
   EXPECT_FALSE(bad("f32[1]", {1, 1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
+// 1 to 16 bytes an element.
 TEST(Transpose, MovesEveryDtypeOfWholeBytes) {
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, Shape{2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor y = run_one("shape.transpose", {x}, {{"dim0", int64_t{0}}, {"dim1", int64_t{-1}}});
@@ -65,6 +68,7 @@ TEST(Transpose, MovesEveryDtypeOfWholeBytes) {
   EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{1, 4, 2, 5, 3, 6}));
 }
 
+// Not the inverse permutation.
 TEST(Permute, AxisIComesFromOrderI) {
   const Tensor y =
       run_one("shape.permute", {f32(Shape{2, 3, 4}, iota(24))}, {{"order", Integers{2, 0, 1}}});
@@ -79,6 +83,7 @@ TEST(Permute, AxisIComesFromOrderI) {
   EXPECT_FALSE(run_op("shape.permute", {x}, {{"order", Integers{0, 2}}}));
 }
 
+// Bit for bit.
 TEST(Heads, SplitAndMergeAreInverse) {
   const Tensor x = f32(Shape{2, 3, 8}, iota(48));
   const Tensor heads = run_one("shape.view_as_heads", {x}, {{"num_heads", int64_t{4}}});
@@ -90,6 +95,7 @@ TEST(Heads, SplitAndMergeAreInverse) {
   EXPECT_EQ(inferred("shape.merge_heads", {"f32[S, 4, T, 2]"}, {}), "f32[S, T, 8]");
 }
 
+// And adds leading ones.
 TEST(Broadcast, RepeatsAxesOfExtentOne) {
   const Tensor x = f32(Shape{2, 1}, {1, 2});
   const Tensor y = run_one("shape.broadcast", {x}, {{"shape", Integers{2, -1, 3}}});
@@ -100,6 +106,7 @@ TEST(Broadcast, RepeatsAxesOfExtentOne) {
       (std::vector<float>{7, 7}));
 }
 
+// Its values do not matter.
 TEST(Broadcast, TakesThePortLike) {
   EXPECT_EQ(inferred("shape.broadcast", {"f32[64]", "i32[T, 64]"}, {}), "f32[T, 64]");
   EXPECT_NE(inferred("shape.broadcast", {"f32[3]", "f32[T, 64]"}, {}).find("does not broadcast"),
@@ -109,18 +116,21 @@ TEST(Broadcast, TakesThePortLike) {
                         {{"shape", Integers{3}}}));
 }
 
+// T = 0 is an error.
 TEST(LastToken, NeedsAToken) {
   EXPECT_EQ(values_of<float>(run_one("shape.last_token", {f32(Shape{2, 2, 2}, iota(8))})),
             (std::vector<float>{2, 3, 6, 7}));
   EXPECT_FALSE(run_op("shape.last_token", {f32(Shape{2, 0, 2}, {})}));
 }
 
+// Nearest neighbour.
 TEST(Upsample, RepeatsRowsAndColumns) {
   const Tensor y = run_one("shape.upsample_nearest2d", {f32(Shape{1, 1, 1, 2}, {1, 2})},
                            {{"out_h", int64_t{2}}, {"out_w", int64_t{6}}});
   EXPECT_EQ(values_of<float>(y), (std::vector<float>{1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}));
 }
 
+// Extents of 0 anywhere.
 TEST(ShapeViews, EmptyTensorsStayEmpty) {
   const Tensor x = f32(Shape{0, 3, 4}, {});
   EXPECT_EQ(run_one("shape.permute", {x}, {{"order", Integers{1, 2, 0}}}).shape(),

@@ -35,6 +35,7 @@ std::pair<float, float> plain_max_and_sum(const std::vector<float>& row) {
   return {max, lanes[0]};
 }
 
+// Maximum, exponentials, lanes, reciprocal.
 TEST(Softmax, FollowsTheStepsOfTheDefinition) {
   for (const size_t n : {1, 2, 31, 33, 64, 1000, 4096}) {
     const auto row = normals(n, static_cast<unsigned>(n));
@@ -53,6 +54,7 @@ TEST(Softmax, FollowsTheStepsOfTheDefinition) {
   }
 }
 
+// Within the documented bound.
 TEST(Softmax, IsCloseToFloat64InF32) {
   const auto row = normals(10000, 1);
   const std::vector<double> wide(row.begin(), row.end());
@@ -67,6 +69,7 @@ TEST(Softmax, IsCloseToFloat64InF32) {
   EXPECT_NEAR(total, 1.0, 1e-12);
 }
 
+// As the rule says.
 TEST(Softmax, RowsWithInfinityOrNanGiveNan) {
   const Tensor x = f32({4, 2}, {-kInf, -kInf, 1, kInf, 1, kNan, -kInf, 5});
   const auto y = values_of<float>(run_one("math.softmax", {x}));
@@ -77,6 +80,7 @@ TEST(Softmax, RowsWithInfinityOrNanGiveNan) {
   EXPECT_EQ(y[7], 1.0f);
 }
 
+// Where m + log(s) would be NaN.
 TEST(LogSumExp, AnInfiniteMaximumIsTheResult) {
   const Tensor x = f32({3, 2}, {-kInf, -kInf, 1, kInf, kNan, 0});
   const auto y = values_of<float>(run_one("math.logsumexp", {x}));
@@ -85,6 +89,7 @@ TEST(LogSumExp, AnInfiniteMaximumIsTheResult) {
   EXPECT_TRUE(std::isnan(y[2]));
 }
 
+// Nothing rounds between.
 TEST(Softmax, NarrowFloatsRoundOnceAtTheStore) {
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, {2}, {0, 0});
   const Tensor y = run_one("math.softmax", {x});
@@ -92,6 +97,7 @@ TEST(Softmax, NarrowFloatsRoundOnceAtTheStore) {
   EXPECT_EQ(values_of<uint16_t>(y), (std::vector<uint16_t>{0x3f00, 0x3f00}));
 }
 
+// No elements have no maximum.
 TEST(Softmax, EmptyRowsStayEmptyButHaveNoLogSumExp) {
   const Tensor empty = f32({2, 0}, {});
   EXPECT_EQ(run_one("math.softmax", {empty}).shape(), (Shape{2, 0}));
@@ -100,6 +106,7 @@ TEST(Softmax, EmptyRowsStayEmptyButHaveNoLogSumExp) {
   EXPECT_EQ(run_one("math.logsumexp", {f32({0, 3}, {})}).shape(), (Shape{0}));
 }
 
+// One mistake at a time.
 TEST(Softmax, RefusesIntegersAndScalars) {
   for (const char* id : {"math.softmax", "activation.log_softmax", "math.logsumexp"}) {
     EXPECT_FALSE(run_op(id, {i32({2}, {1, 2})})) << id;

@@ -6,6 +6,7 @@
 namespace quern::test {
 namespace {
 
+// Losses of all elements.
 TEST(LossRules, OneTypeAndAScalar) {
   expect_types({
       {"train.loss.mse", "f32[T, 3]; f32[T, 3]", "", "f32[]"},
@@ -32,6 +33,7 @@ TEST(LossRules, OneTypeAndAScalar) {
   });
 }
 
+// Told apart by the dtype of the targets.
 TEST(CrossEntropyRules, ProbabilitiesOrClassIds) {
   expect_types({
       {"train.loss.cross_entropy", "f32[T, 5]; f32[T, 5]", "", "f32[]"},
@@ -67,6 +69,7 @@ TEST(CrossEntropyRules, ProbabilitiesOrClassIds) {
   });
 }
 
+// f32 for narrow parameters.
 TEST(OptimizerRules, StatesHaveTheTypeOfTheirOutputs) {
   expect_types({
       {"train.optimizer.sgd", "f32[T]; f32[T]", "", "f32[T]; f32[T]; i64[]"},
@@ -137,6 +140,7 @@ TEST(OptimizerRules, StatesHaveTheTypeOfTheirOutputs) {
   });
 }
 
+// Out of one call, into the next.
 TEST(MetricRules, CountsAreCarried) {
   expect_types({
       {"bench.accuracy", "f32[N, 5]; i64[N]", "", "f64[]; f64[2]"},
@@ -167,6 +171,7 @@ TEST(MetricRules, CountsAreCarried) {
   });
 }
 
+// A fixed number, at most the logits.
 TEST(SamplingRules, KeptCandidates) {
   expect_types({
       {"sampling.greedy_sample", "f32[V]", "", "i32[1]"},
@@ -196,6 +201,7 @@ TEST(SamplingRules, KeptCandidates) {
   });
 }
 
+// Each with ports of its own.
 TEST(HawkesRules, TwoForms) {
   expect_types({
       {"hawkes.intensity", "f64[K, N]; f64[K]; f64[K]; f64[K]", "", "f64[K, N]"},
@@ -243,6 +249,7 @@ TEST(HawkesRules, TwoForms) {
   });
 }
 
+// Each with ports of its own.
 TEST(CausalRules, TwoForms) {
   expect_types({
       {"causal.backdoor_adjustment", "f64[N]; f64[N, 2]; f64[N, 3]", "", "f64[2]"},
@@ -327,6 +334,7 @@ TEST(CausalRules, TwoForms) {
   });
 }
 
+// Each with ports of its own.
 TEST(MarkovRules, TwoForms) {
   expect_types({
       {"markov_blanket.flow_active", "f32[3]; f32[2, 3]; f32[2]", "", "f32[2]"},
@@ -364,6 +372,7 @@ TEST(MarkovRules, TwoForms) {
   });
 }
 
+// Each with ports of its own.
 TEST(InferenceRules, TwoForms) {
   expect_types({
       {"active_inference.belief_update", "f32[6]; f32[3]", "", "f32[6]"},
@@ -398,6 +407,7 @@ TEST(InferenceRules, TwoForms) {
   });
 }
 
+// Both sides of a matrix.
 TEST(CodingRules, WeightsDecideTheExtents) {
   expect_types({
       {"predictive_coding.prediction", "f32[N]; f32[M, N]", "", "f32[M]"},
@@ -429,6 +439,7 @@ TEST(CodingRules, WeightsDecideTheExtents) {
   });
 }
 
+// Vectors, or rows of them.
 TEST(VectorRules, BundlesAndRotations) {
   expect_types({
       {"vsa.bundle", "f32[D]", "", "f32[D]"},
@@ -452,6 +463,7 @@ TEST(VectorRules, BundlesAndRotations) {
   });
 }
 
+// Ranks, spacings and masses.
 TEST(PhysicsRules, GridsAndSpacings) {
   expect_types({
       {"physics.laplacian", "f32[T, 3, 4]", "", "f32[T, 3, 4]"},
@@ -491,6 +503,7 @@ TEST(PhysicsRules, GridsAndSpacings) {
   });
 }
 
+// As many as the word has.
 TEST(PospopRules, CountersForEachBit) {
   expect_types({
       {"pospop.count8", "u64[8]; u8[N]", "", "u64[8]"},
@@ -513,6 +526,7 @@ TEST(PospopRules, CountersForEachBit) {
   });
 }
 
+// The mode decides which ports there are.
 TEST(ModelRules, GraftsAndFreezes) {
   expect_types({
       {"model.graft", "f32[1]; _; f32[T, 3]", "", "f32[T, 3]"},
@@ -534,6 +548,7 @@ TEST(ModelRules, GraftsAndFreezes) {
   });
 }
 
+// They would be ignored in silence.
 TEST(FormRules, InputsOfTheOtherFormAreRefused) {
   expect_types({
       {"active_inference.free_energy", "f32[6]; f32[6]; f32[6]", "",

@@ -31,6 +31,7 @@ const Tensor& goals() {
   return tensor;
 }
 
+// torch.nn.functional in float64.
 TEST(LossValues, AreThoseOfTorch) {
   const auto loss = [](std::string_view id, const Attributes& attributes = {}) {
     return run_f64(id, {predictions(), goals()}, attributes).at(0);
@@ -60,6 +61,7 @@ const Tensor& shares() {
   return tensor;
 }
 
+// Both kinds of targets, with gradients of autograd.
 TEST(CrossEntropyValues, AreThoseOfTorch) {
   const auto loss = [](const Tensor& t) {
     return run_f64("train.loss.cross_entropy", {logits(), t}).at(0);
@@ -82,6 +84,7 @@ TEST(CrossEntropyValues, AreThoseOfTorch) {
       1e-12, 1e-16));
 }
 
+// With row and number of classes.
 TEST(CrossEntropyValues, RefusesClassesThatAreNotThere) {
   EXPECT_EQ(run_error("train.loss.cross_entropy", {logits(), i32(Shape{3}, {1, 4, 0})}),
             "The class id 4 in row 1 is outside the 4 classes.");
@@ -107,6 +110,7 @@ void expect_gradient(std::string_view loss, std::string_view gradient, const Ten
   }
 }
 
+// Central differences of the loss itself.
 TEST(GradientValues, AreSlopesOfTheirLosses) {
   expect_gradient("train.loss.mse", "train.loss.mse_grad", predictions(), goals());
   expect_gradient("train.loss.cross_entropy", "train.loss.cross_entropy_grad", logits(), shares());
@@ -115,6 +119,7 @@ TEST(GradientValues, AreSlopesOfTheirLosses) {
                   normal_f64(Shape{7}, 1), f64(Shape{7}, {0, 0, 1, 0, 0, 0, 0}));
 }
 
+// And nowhere negative.
 TEST(LossProperties, AreZeroWhereThePredictionIsRight) {
   for (const char* id : {"train.loss.mse", "losses.mae", "losses.huber"}) {
     EXPECT_EQ(run_f64(id, {goals(), goals()}).at(0), 0) << id;
@@ -122,6 +127,7 @@ TEST(LossProperties, AreZeroWhereThePredictionIsRight) {
   EXPECT_EQ(run_f64("losses.kl_divergence", {shares(), shares()}).at(0), 0);
 }
 
+// In value and slope.
 TEST(LossProperties, HuberJoinsItsBranchesAtDelta) {
   const auto at = [](double d) {
     return run_f64("losses.huber", {f64(Shape{1}, {d}), f64(Shape{1}, {0})}, {{"delta", 0.75}})
@@ -251,6 +257,7 @@ std::vector<T> train(const std::string& id, const Attributes& attributes, int st
   return p;
 }
 
+// torch.optim in float64, state carried along.
 TEST(OptimizerValues, FiveStepsAreThoseOfTorch) {
   for (const OptimizerRow& row : kTrajectories) {
     const std::string id = "train.optimizer." + std::string(row.name);
@@ -262,6 +269,7 @@ TEST(OptimizerValues, FiveStepsAreThoseOfTorch) {
   }
 }
 
+// Bias corrections depend on it.
 TEST(OptimizerValues, CountTheirSteps) {
   const Tensor p = f64(Shape{2}, {1, 2});
   for (const char* name :
@@ -327,6 +335,7 @@ TEST(LbfgsProperties, ReachesTheMinimumOfAQuadratic) {
   for (const double x : p) EXPECT_NEAR(x, 0, 1e-8);
 }
 
+// The three rules on one weight.
 TEST(HebbianValues, RulesByHand) {
   const Tensor w = f64(Shape{2, 2}, {1, 2, 3, 4}), pre = f64(Shape{2}, {1, -1}),
                post = f64(Shape{2}, {0.5, 2}), theta = f64(Shape{2}, {1, 1});
@@ -342,6 +351,7 @@ TEST(HebbianValues, RulesByHand) {
   EXPECT_TRUE(all_near(run("bcm", theta), {0.975, 2.025, 3.2, 3.8}, 1e-14));
 }
 
+// Its fixed point has length 1.
 TEST(HebbianValues, OjasRuleFindsTheUnitVector) {
   // One neuron that sees one direction again and again ends at that direction, of length 1.
   std::vector<double> w = {0.3, -0.2};
@@ -360,6 +370,7 @@ TEST(HebbianValues, OjasRuleFindsTheUnitVector) {
 // Metrics
 // ------------------------------------------------------------------------------------------
 
+// Ties go to the lower class.
 TEST(MetricValues, AccuracyCountsHits) {
   const Tensor scores = f32(Shape{4, 3}, {1, 2, 3, 5, 5, 1, 0, -1, -2, 1, kInf, 0});
   const auto outputs = run_op("bench.accuracy", {scores, i32(Shape{4}, {2, 0, 1, 1})});
@@ -374,6 +385,7 @@ TEST(MetricValues, AccuracyCountsHits) {
   EXPECT_EQ(values_of<double>((*odd)[0]).at(0), 0.0);
 }
 
+// The uniform guess among n.
 TEST(MetricValues, PerplexityOfEqualSharesIsTheirNumber) {
   for (const int64_t classes : {2, 5, 64}) {
     const Tensor probs = f64(
@@ -386,6 +398,7 @@ TEST(MetricValues, PerplexityOfEqualSharesIsTheirNumber) {
             "The class id 2 in row 0 is outside the 2 classes.");
 }
 
+// And 0 without positives.
 TEST(MetricValues, F1ByHand) {
   // Predicted 1 1 0 1 0, true 1 0 1 1 0: two hits, one false alarm, one miss: 4 / 6.
   const auto outputs = run_op(
@@ -415,6 +428,7 @@ Draw draw(std::string_view id, const std::vector<double>& scores, Attributes att
           values_of<double>((*outputs)[2])};
 }
 
+// Renormalised over what is kept.
 TEST(SamplingValues, SharesAreTheSoftmaxOfTheKept) {
   const std::vector<double> scores = {0, std::log(2.0), std::log(4.0), -1, std::log(3.0)};
   const Draw k = draw("sampling.top_k_sample", scores, {{"top_k", int64_t{3}}});
@@ -456,6 +470,7 @@ TEST(SamplingProperties, DrawsFollowTheShares) {
   }
 }
 
+// Constraints are put on logits that way.
 TEST(SamplingProperties, TokensOfMinusInfinityAreNeverDrawn) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> scores = {-inf, 0, -inf, 1, -inf};
@@ -487,6 +502,7 @@ TEST(SamplingProperties, RoundingNeverDrawsATokenWithoutAShare) {
   }
 }
 
+// Nothing random is left.
 TEST(SamplingProperties, TemperatureZeroIsGreedyForEverySeed) {
   const auto scores = normals(50, 4);
   const int32_t best =
@@ -505,6 +521,7 @@ TEST(SamplingProperties, TemperatureZeroIsGreedyForEverySeed) {
   }
 }
 
+// NaN and infinities, with their index.
 TEST(SamplingErrors, NameTheLogit) {
   const std::string finite = "; it must be finite.";
   for (const char* id : {"sampling.greedy_sample", "sampling.top_k_sample"}) {

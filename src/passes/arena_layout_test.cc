@@ -8,12 +8,14 @@
 namespace quern {
 namespace {
 
+// Not even one alignment.
 TEST(ArenaLayout, NoRequestsTakeNoMemory) {
   const ArenaLayout layout = lay_out_arena({});
   EXPECT_EQ(layout.size_bytes, 0);
   EXPECT_TRUE(layout.offsets.empty());
 }
 
+// The point of an arena.
 TEST(ArenaLayout, ValuesThatNeverLiveTogetherShareMemory) {
   const std::vector<ArenaRequest> requests = {{1000, 0, 1}, {1024, 2, 3}, {960, 4, 9}};
   const ArenaLayout layout = lay_out_arena(requests);
@@ -21,6 +23,7 @@ TEST(ArenaLayout, ValuesThatNeverLiveTogetherShareMemory) {
   EXPECT_EQ(layout.size_bytes, 1024);
 }
 
+// Lifetimes include both ends.
 TEST(ArenaLayout, AValueReadByTheStepThatWritesAnotherDoesNotShareWithIt) {
   const std::vector<ArenaRequest> requests = {{64, 0, 1}, {64, 1, 2}};
   const ArenaLayout layout = lay_out_arena(requests);
@@ -28,6 +31,7 @@ TEST(ArenaLayout, AValueReadByTheStepThatWritesAnotherDoesNotShareWithIt) {
   EXPECT_NE(layout.offsets[0], layout.offsets[1]);
 }
 
+// First fit among those alive.
 TEST(ArenaLayout, ASmallValueFillsAGapOfTheRightLifetime) {
   // 0 and 1 lie side by side; 2 lives after 0 and fits in its place.
   const std::vector<ArenaRequest> requests = {{256, 0, 1}, {128, 0, 5}, {192, 2, 5}};
@@ -36,12 +40,14 @@ TEST(ArenaLayout, ASmallValueFillsAGapOfTheRightLifetime) {
   EXPECT_EQ(layout.size_bytes, 384);
 }
 
+// Null means absent.
 TEST(ArenaLayout, EmptyValuesHaveAddressesOfTheirOwn) {
   const std::vector<ArenaRequest> requests = {{0, 0, 3}, {0, 0, 3}};
   const ArenaLayout layout = lay_out_arena(requests);
   EXPECT_NE(layout.offsets[0], layout.offsets[1]);
 }
 
+// Every pair that lives together, checked.
 TEST(ArenaLayout, RandomValuesNeverOverlap) {
   std::mt19937 random(7);
   for (int round = 0; round < 50; ++round) {

@@ -70,6 +70,7 @@ TEST(CostValues, RowsAndTheirNorms) {
   });
 }
 
+// Reshapes do not even move.
 TEST(CostValues, CopiesMoveAndComputeNothing) {
   expect_costs({
       {"x f32[T, 8]", "%z = shape.reshape(%x) {shape = [-1]}", 0, 0, 0, 0, 0},
@@ -92,6 +93,7 @@ TEST(CostValues, ReductionsCountTheirInputs) {
   });
 }
 
+// Matrices, attention, convolutions.
 TEST(CostValues, ProductsOfTwoTensors) {
   expect_costs({
       {"a f32[T, 8]; b f32[8, 5]", "%z = math.matmul(%a, %b)", 2 * 3 * 5 * 8, 0, 0, 96 + 160, 60},
@@ -144,6 +146,7 @@ TEST(CostValues, TablesAreReadInPart) {
   });
 }
 
+// Mixtures are cheap in memory traffic.
 TEST(CostValues, ExpertsThatNobodyChoseAreNotRead) {
   constexpr std::string_view kWeight =
       "%w = graph.weight() {type = \"f32[8, 5, 4]\", weight = \"w\"}\n";
@@ -157,6 +160,7 @@ TEST(CostValues, ExpertsThatNobodyChoseAreNotRead) {
   });
 }
 
+// Totals of a graph.
 TEST(NodeCosts, AddUpFieldByField) {
   NodeCost sum{.flops = 1, .int_ops = 2, .weight_bytes = 3, .read_bytes = 4, .write_bytes = 5};
   sum +=

@@ -33,6 +33,7 @@ std::string extract(std::initializer_list<std::string_view> names) {
   return part ? print_graph(*part) : part.error().message;
 }
 
+// With its name and type.
 TEST(ExtractNodes, WhatOthersMakeBecomesAnInput) {
   EXPECT_EQ(extract({"e"}), R"(graph {
   %d = Input() {type = "f32[T, 4]"} : f32[T, 4]
@@ -43,6 +44,7 @@ TEST(ExtractNodes, WhatOthersMakeBecomesAnInput) {
 )");
 }
 
+// The piece must run on its own.
 TEST(ExtractNodes, WeightsAndConstantsComeAlong) {
   EXPECT_EQ(extract({"b", "d"}), R"(graph {
   %a = Input() {type = "f32[T, 4]"} : f32[T, 4]
@@ -56,6 +58,7 @@ TEST(ExtractNodes, WeightsAndConstantsComeAlong) {
 )");
 }
 
+// Ids come from users.
 TEST(ExtractNodes, UnknownNodesAreRefused) {
   const auto graph = parse_graph(kGraph, builtin_ops());
   ASSERT_TRUE(graph);

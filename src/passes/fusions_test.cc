@@ -17,6 +17,7 @@ PassOptions fusing(std::vector<std::string_view> nodes, int max_instructions = 8
               .max_operands = max_operands}};
 }
 
+// Instructions and operands of the kernels.
 TEST(FuseElementwise, ChainsAndTheirLimits) {
   const auto options = fusing({"fused.elementwise"});
   expect_rewrites(
@@ -51,6 +52,7 @@ output b = %b)ir",
       options);
 }
 
+// A value that somebody else reads must exist.
 TEST(FuseElementwise, OtherReadersEndAGroup) {
   const auto options = fusing({"fused.elementwise"});
   expect_rewrites(
@@ -88,6 +90,7 @@ output b = %b)ir",
                   readable);
 }
 
+// Longer chains become several programs.
 TEST(FuseElementwise, ProgramsHaveALength) {
   constexpr std::string_view kFour = R"ir(%a = math.exp(%x)
 %b = math.sin(%a)
@@ -111,6 +114,7 @@ output b = %b)ir",
                   fusing({"fused.elementwise"}, 8, 2));
 }
 
+// One node runs in one place.
 TEST(FuseElementwise, DevicesStayApart) {
   const auto graph = short_graph("x f32[4]", R"ir(%a = math.exp(%x) @reference
 %b = math.sin(%a)
@@ -126,6 +130,7 @@ output b = %b)ir");
             "output b = %b\n");
 }
 
+// Bias, activation, residual.
 TEST(FuseProducts, WhatFollowsAProduct) {
   expect_rewrites(
       "fuse_products",
@@ -158,6 +163,7 @@ output z = %z)ir",
       fusing({"fused.linear", "fused.matmul"}));
 }
 
+// One pass over x must make both.
 TEST(FuseProducts, GatesNeedOneInputAndTwoWeightsOfOneType) {
   constexpr std::string_view kGate = R"ir(%g = projection.linear(%x, %w)
 %u = projection.linear(%x, %v)
@@ -189,6 +195,7 @@ output z = %z)ir"}},
                   fusing({}));
 }
 
+// What kernels compute row by row.
 TEST(FuseQuantize, NormsAndGroupsBeforeIt) {
   expect_rewrites(
       "fuse_quantize",
@@ -228,6 +235,7 @@ output q = %q:q)ir",
       fusing({"fused.quantize"}));
 }
 
+// With a scale, with a mask, and where it must not match.
 TEST(FuseAttention, PlainAndScaledScores) {
   const auto options = fusing({"fused.attention"});
   expect_rewrites(

@@ -69,6 +69,7 @@ constexpr std::string_view kChain = R"(graph {
 }
 )";
 
+// The one read and the one written.
 TEST(MemoryPlan, AChainNeedsTheRoomOfTwoValues) {
   const Planned p(kChain, {.of_node = plain_rules});
   EXPECT_EQ(p.sizes.arena_bytes, 2 * 16 * 16 * 4);
@@ -78,12 +79,14 @@ TEST(MemoryPlan, AChainNeedsTheRoomOfTwoValues) {
   EXPECT_EQ(p.storage("x")->home, Home::kInput);
 }
 
+// For debugging.
 TEST(MemoryPlan, WithoutReuseEveryValueHasItsOwn) {
   const Planned p(kChain, {.of_node = plain_rules, .packed_bytes = nullptr, .reuses = false});
   EXPECT_EQ(p.sizes.arena_bytes, p.sizes.unplanned_bytes);
   EXPECT_EQ(p.sizes.high_water_bytes, p.sizes.unplanned_bytes);
 }
 
+// Every pair of storages.
 TEST(MemoryPlan, OffsetsOfValuesThatLiveTogetherDoNotMeet) {
   const Planned p(R"(graph {
   %x = Input() {type = "f32[T, 16]"}
@@ -110,6 +113,7 @@ TEST(MemoryPlan, OffsetsOfValuesThatLiveTogetherDoNotMeet) {
             "d");
 }
 
+// Elementwise chains need no more.
 TEST(MemoryPlan, InPlaceChainsShareOneStorage) {
   const Planned p(R"(graph {
   %x = Input() {type = "f32[T, 16]"}
@@ -126,6 +130,7 @@ TEST(MemoryPlan, InPlaceChainsShareOneStorage) {
   EXPECT_EQ(p.sizes.unplanned_bytes, 3 * 16 * 16 * 4);
 }
 
+// It is the caller's.
 TEST(MemoryPlan, AnInputIsNeverWrittenInPlace) {
   const Planned p(R"(graph {
   %x = Input() {type = "f32[T, 16]"}
@@ -139,6 +144,7 @@ TEST(MemoryPlan, AnInputIsNeverWrittenInPlace) {
   EXPECT_EQ(p.storage("a")->home, Home::kArena);
 }
 
+// Reads of a view are reads of its root.
 TEST(MemoryPlan, ViewsKeepWhatTheyViewAlive) {
   const Planned p(R"(graph {
   %x = Input() {type = "f32[T, 16]"}
@@ -165,6 +171,7 @@ constexpr std::string_view kPacked = R"(graph {
   output y = %y
 )";
 
+// Memory that nobody would look at.
 TEST(MemoryPlan, ValuesThatAreReadPackedHaveNoPlainForm) {
   const Planned p(std::string(kPacked) + "}\n",
                   {.of_node = packing_rules, .packed_bytes = packed_bytes});
@@ -176,6 +183,7 @@ TEST(MemoryPlan, ValuesThatAreReadPackedHaveNoPlainForm) {
   EXPECT_EQ(p.plan.steps[0].packed_output, p.plan.steps[1].packed_input);
 }
 
+// The caller cannot read a packed one.
 TEST(MemoryPlan, AnOutputNeedsItsPlainFormToo) {
   const Planned p(std::string(kPacked) + "  output q = %q:q\n}\n",
                   {.of_node = packing_rules, .packed_bytes = packed_bytes});
@@ -184,12 +192,14 @@ TEST(MemoryPlan, AnOutputNeedsItsPlainFormToo) {
   EXPECT_EQ(p.storage("q:d"), nullptr);
 }
 
+// Symbols may be 0.
 TEST(MemoryPlan, EmptyTensorsTakeNoBytes) {
   const Planned p(kChain, {.of_node = plain_rules}, 0);
   EXPECT_EQ(p.sizes.unplanned_bytes, 0);
   EXPECT_EQ(p.sizes.high_water_bytes, 0);
 }
 
+// Before anything is allocated.
 TEST(MemoryPlan, SizesPastTheLimitAreAnError) {
   const Graph graph = graph_of(kChain);
   const auto plan = plan_memory(graph, {}, {.of_node = plain_rules});
@@ -203,10 +213,12 @@ TEST(MemoryPlan, SizesPastTheLimitAreAnError) {
   EXPECT_EQ(sizes.error().code, ErrorCode::kResourceExhausted);
 }
 
+// Sizes need values.
 TEST(MemoryPlan, AnUnboundSymbolIsAnError) {
   EXPECT_FALSE(resolve_shapes(graph_of(kChain), SymbolValues{}).has_value());
 }
 
+// With the name.
 TEST(MemoryPlan, AnUnknownReadableNameIsAnError) {
   const auto plan = plan_memory(graph_of(kChain), {"nothing"}, {.of_node = plain_rules});
   ASSERT_FALSE(plan.has_value());

@@ -229,6 +229,7 @@ struct Case {
 
 class PlansOfRandomGraphs : public testing::TestWithParam<Case> {};
 
+// Empty, one and several tokens; views, packed forms, in-place results.
 TEST_P(PlansOfRandomGraphs, NeverLoseAValue) {
   const MemoryRules& rules = GetParam().rules;
   for (unsigned seed = 0; seed < 120; ++seed) {
@@ -252,6 +253,7 @@ TEST_P(PlansOfRandomGraphs, NeverLoseAValue) {
   }
 }
 
+// Plans are compared across machines.
 TEST_P(PlansOfRandomGraphs, AreTheSameEveryTime) {
   const MemoryRules& rules = GetParam().rules;
   for (unsigned seed = 200; seed < 220; ++seed) {

@@ -37,6 +37,7 @@ constexpr std::string_view kLinear = R"(graph {
 }
 )";
 
+// A product and a sum.
 TEST(NodeCost, AFloatProductIsTwoOperationsForEachPair) {
   const NodeCost cost = cost_of(kLinear, "f");
   EXPECT_EQ(cost.flops, 2 * 2 * 10 * 64);
@@ -46,6 +47,7 @@ TEST(NodeCost, AFloatProductIsTwoOperationsForEachPair) {
   EXPECT_EQ(cost.write_bytes, 2 * 10 * 4);
 }
 
+// Two byte planes.
 TEST(NodeCost, AnInt16ProductIsTwoInt8Products) {
   const NodeCost cost = cost_of(kLinear, "y");
   EXPECT_EQ(cost.int_ops, 2 * 2 * 2 * 10 * 64);
@@ -53,6 +55,7 @@ TEST(NodeCost, AnInt16ProductIsTwoInt8Products) {
   EXPECT_EQ(cost.read_bytes, 2 * 64 * 2 + 2 * 2 * 4);
 }
 
+// Traffic of an elementwise node.
 TEST(NodeCost, ASumReadsTwoAndWritesOne) {
   const NodeCost cost = cost_of(kLinear, "a");
   EXPECT_EQ(cost.flops, 20);
@@ -60,18 +63,21 @@ TEST(NodeCost, ASumReadsTwoAndWritesOne) {
   EXPECT_DOUBLE_EQ(cost.intensity(), 20.0 / 240);
 }
 
+// They are bound, not computed.
 TEST(NodeCost, InputsAndWeightsCostNothing) {
   EXPECT_EQ(cost_of(kLinear, "w").bytes(), 0);
   EXPECT_EQ(cost_of(kLinear, "x").bytes(), 0);
   EXPECT_EQ(cost_of(kLinear, "x").intensity(), 0);
 }
 
+// An empty batch.
 TEST(NodeCost, NoTokensMoveOnlyTheWeights) {
   const NodeCost cost = cost_of(kLinear, "f", 0);
   EXPECT_EQ(cost.flops, 0);
   EXPECT_EQ(cost.read_bytes + cost.write_bytes, 0);
 }
 
+// Not as a whole.
 TEST(NodeCost, ATableIsReadRowByRow) {
   const NodeCost cost = cost_of(R"(graph {
   %ids = Input() {type = "i32[T]"}
@@ -84,6 +90,7 @@ TEST(NodeCost, ATableIsReadRowByRow) {
   EXPECT_EQ(cost.weight_bytes, 2 * 16 * 4);
 }
 
+// The second time it is in the cache.
 TEST(NodeCost, AnOperandThatIsReadTwiceCountsOnce) {
   const NodeCost cost = cost_of(R"(graph {
   %x = Input() {type = "f32[T, 16]"}
@@ -95,6 +102,7 @@ TEST(NodeCost, AnOperandThatIsReadTwiceCountsOnce) {
   EXPECT_EQ(cost.read_bytes, 2 * 16 * 4);
 }
 
+// But not what would lie between them.
 TEST(NodeCost, FusedNodesCostTheirParts) {
   const NodeCost cost = cost_of(R"GRAPH(graph {
   %x = Input() {type = "f32[T, 64]"}
@@ -109,6 +117,7 @@ TEST(NodeCost, FusedNodesCostTheirParts) {
   EXPECT_EQ(cost.read_bytes, 2 * 64 * 4 + 2 * 10 * 4);
 }
 
+// Rows of before and of this run.
 TEST(NodeCost, CachedAttentionReadsTheCache) {
   const std::string_view text = R"(graph {
   state @kv : kv {heads = 2, keeps_unrotated = false, key_dim = 4, key_type = "f16", layers = 1, value_dim = 4, value_type = "f32"}
@@ -125,6 +134,7 @@ TEST(NodeCost, CachedAttentionReadsTheCache) {
   EXPECT_GT(cost_of(text, "a", 1, 199).flops, 1.9 * one.flops);
 }
 
+// Costs need sizes.
 TEST(NodeCost, AnUnboundSymbolIsAnError) {
   const auto graph = parse_graph(kLinear, builtin_ops());
   EXPECT_FALSE(annotate_cost(*graph, {}).has_value());

@@ -37,17 +37,20 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
+// They are options of the command line.
 TEST(Pipeline, NamesAreDifferent) {
   std::set<std::string_view> names;
   for (const Pass& pass : default_pipeline()) EXPECT_TRUE(names.insert(pass.name).second);
 }
 
+// In the order of the list.
 TEST(Pipeline, EveryPassRunsByDefault) {
   const auto passes = select_passes(default_pipeline(), {});
   ASSERT_TRUE(passes.has_value());
   EXPECT_EQ(passes->size(), default_pipeline().size());
 }
 
+// The others stay as they are.
 TEST(Pipeline, APassCanBeLeftOut) {
   const auto passes = select_passes(default_pipeline(), {.only = {}, .off = {"simplify"}});
   ASSERT_TRUE(passes.has_value());
@@ -55,6 +58,7 @@ TEST(Pipeline, APassCanBeLeftOut) {
   EXPECT_EQ(passes->size(), default_pipeline().size() - 1);
 }
 
+// Whatever order they are named in.
 TEST(Pipeline, ChosenPassesRunWithTheRequiredOnesInTheListsOrder) {
   const auto passes =
       select_passes(default_pipeline(), {.only = {"simplify", "canonicalise"}, .off = {}});
@@ -66,6 +70,7 @@ TEST(Pipeline, ChosenPassesRunWithTheRequiredOnesInTheListsOrder) {
   EXPECT_LT(std::ranges::find(names, "canonicalise"), std::ranges::find(names, "simplify"));
 }
 
+// The error says why.
 TEST(Pipeline, RequiredPassesCannotBeSwitchedOff) {
   for (const Pass& pass : default_pipeline()) {
     if (pass.why_required.empty()) continue;
@@ -76,6 +81,7 @@ TEST(Pipeline, RequiredPassesCannotBeSwitchedOff) {
   }
 }
 
+// A typo must not switch off nothing.
 TEST(Pipeline, AnUnknownNameIsAnErrorThatListsThem) {
   const auto passes = select_passes(default_pipeline(), {.only = {}, .off = {"simplifie"}});
   ASSERT_FALSE(passes.has_value());
@@ -85,6 +91,7 @@ TEST(Pipeline, AnUnknownNameIsAnErrorThatListsThem) {
   EXPECT_FALSE(select_passes(default_pipeline(), {.only = {"nothing"}, .off = {}}).has_value());
 }
 
+// Though it runs in the backend.
 TEST(Pipeline, TheMemoryPlannerIsSwitchedLikeAPass) {
   EXPECT_TRUE(is_pass_on({}, kPlanMemory));
   const PassSelection off{.only = {}, .off = {std::string(kPlanMemory)}};
@@ -93,6 +100,7 @@ TEST(Pipeline, TheMemoryPlannerIsSwitchedLikeAPass) {
   EXPECT_FALSE(is_pass_on({.only = {"simplify"}, .off = {}}, kPlanMemory));
 }
 
+// What `quern compile` prints.
 TEST(Pipeline, TheObserverSeesEachPassWithTheGraphBeforeAndAfter) {
   const Graph graph = graph_of(kGraph);
   std::vector<std::string> seen;
@@ -110,6 +118,7 @@ TEST(Pipeline, TheObserverSeesEachPassWithTheGraphBeforeAndAfter) {
   EXPECT_EQ(after->nodes().size(), 3u);  // x, the sum, the product
 }
 
+// A fixed point.
 TEST(Pipeline, RunningTwiceChangesNothingMore) {
   const Graph graph = graph_of(kGraph);
   const auto once = run_passes(graph, default_pipeline(), {});
@@ -119,6 +128,7 @@ TEST(Pipeline, RunningTwiceChangesNothingMore) {
   EXPECT_EQ(print_graph(*once), print_graph(*twice));
 }
 
+// And keeps the message.
 TEST(Pipeline, AnErrorNamesThePass) {
   const auto after = run_passes(graph_of(kGraph), default_pipeline(), {.readable = {"nothing"}});
   ASSERT_FALSE(after.has_value());

@@ -11,6 +11,7 @@
 namespace quern::test {
 namespace {
 
+// None too; nothing else is special.
 TEST(MatchesPattern, StarsStandForAnyText) {
   struct {
     const char* name;
@@ -60,6 +61,7 @@ bool matches_by_definition(std::string_view name, std::string_view pattern) {
          matches_by_definition(name.substr(1), pattern.substr(1));
 }
 
+// 20,000 pairs over two letters and stars.
 TEST(MatchesPattern, AgreesWithTheDefinition) {
   std::mt19937 random(1);
   const auto text = [&](std::string_view letters) {
@@ -100,6 +102,7 @@ std::string placed(std::string_view inputs, std::string_view body, const PassOpt
   return graph ? after_pass("place", *graph, options) : "";
 }
 
+// A second copy would cost the transfer again.
 TEST(Place, OneCopyServesAllReadersOfADevice) {
   EXPECT_EQ(placed("x f32[4]", R"(%a = math.exp(%x)
 %b = math.sin(%a) @gpu
@@ -117,6 +120,7 @@ output d = %d
 )");
 }
 
+// Models may hold names like ours.
 TEST(Place, CopiesTakeNamesThatAreFree) {
   EXPECT_EQ(placed("x f32[4]", R"(%a = math.exp(%x)
 %a.on_gpu = math.cos(%x)
@@ -132,6 +136,7 @@ output b = %b
 )");
 }
 
+// A run binds them on each device.
 TEST(Place, InputsWeightsAndConstantsAreEverywhere) {
   EXPECT_EQ(placed("x f32[4]", R"(%w = graph.weight() {type = "f32[4]", weight = "w"}
 %k = graph.constant() {type = "f32[4]", values = [1, 2, 3, 4]}
@@ -149,6 +154,7 @@ output b = %b
 )");
 }
 
+// The manifest knows better than the command line.
 TEST(Place, ANodesOwnWishBeatsThePatterns) {
   const std::string text = placed("x f32[4]", R"(%a = math.exp(%x) @cpu
 %b = math.sin(%x)
@@ -173,11 +179,13 @@ output b = %b)";
             "%a = math.exp(%x) @gpu\n%b = math.sin(%a) @gpu\noutput b = %b\n");
 }
 
+// Passes run without devices in tests and tools.
 TEST(Place, WithoutTargetsNothingIsPlaced) {
   EXPECT_EQ(placed("x f32[4]", "%a = math.exp(%x) @nowhere\noutput a = %a", PassOptions{}),
             "%a = math.exp(%x) @nowhere\noutput a = %a\n");
 }
 
+// What was asked, and what there is.
 TEST(Place, ErrorsNameNodeAndDevices) {
   EXPECT_EQ(placed("x f32[4]", "%a = math.exp(%x) @tpu\noutput a = %a", two_devices()),
             "error: Node 'a' is placed on 'tpu'; the devices of this compilation are cpu, gpu.");

@@ -7,6 +7,7 @@
 namespace quern::test {
 namespace {
 
+// Later passes know one name for each meaning.
 TEST(Canonicalise, AliasesHaveOneName) {
   expect_rewrites("canonicalise", {{"x f32[T, 4]; y f32[T, 4]",
                                     R"(%a = Add(%x, %y)
@@ -35,6 +36,7 @@ output c = %c)",
 output c = %c)"}});
 }
 
+// Equal nodes look equal.
 TEST(Canonicalise, AxesCountFromTheFront) {
   expect_rewrites("canonicalise", {{"x f32[2, 3, 4]",
                                     R"(%a = shape.transpose(%x) {dim0 = -1, dim1 = 0}
@@ -51,6 +53,7 @@ output e = %e)",
 output e = %e)"}});
 }
 
+// 0 stands for the whole axis.
 TEST(Canonicalise, SlicesNameTheirEnd) {
   expect_rewrites("canonicalise", {{"x f32[6, T]",
                                     R"(%a = shape.slice(%x) {start = 2}
@@ -72,6 +75,7 @@ output a = %a)",
                                     "same"}});
 }
 
+// Where the width is known.
 TEST(Canonicalise, RootScalesAreFactors) {
   expect_rewrites("canonicalise", {{"x f32[T, 64]",
                                     R"(%a = math.inv_sqrt_dim_scale(%x)
@@ -88,6 +92,7 @@ output a = %a)",
                                     "same"}});
 }
 
+// They mean nothing to a run.
 TEST(Canonicalise, FreezesVanish) {
   expect_rewrites("canonicalise", {{"x f32[2]",
                                     R"(%a = model.freeze(%x) {pattern = "layer.*"}
@@ -107,6 +112,7 @@ output b = %b)",
 // Equal nodes
 // --------------------------------------------------------------------------------------
 
+// Whatever their names are.
 TEST(EqualNodes, AreMadeOnce) {
   expect_rewrites("eliminate_common_subexpressions", {{"x f32[T, 4]",
                                                        R"(%a = math.exp(%x)
@@ -138,6 +144,7 @@ output p = %a:values
 output q = %a:indices)"}});
 }
 
+// Nodes that only look alike.
 TEST(EqualNodes, AttributesAndOrderCount) {
   expect_rewrites("eliminate_common_subexpressions",
                   {{"x f32[4]; y f32[4]",
@@ -195,6 +202,7 @@ output e = %e)",
 output e = %e)"}});
 }
 
+// Two draws are two draws.
 TEST(EqualNodes, EffectsAreNotMerged) {
   expect_rewrites(
       "eliminate_common_subexpressions",
@@ -228,6 +236,7 @@ output b = %b)",
         "same"}});
 }
 
+// One value lies in one place under one name.
 TEST(EqualNodes, DevicesAndReadersKeepThemApart) {
   const auto graph = short_graph("x f32[4]", R"(%a = math.exp(%x)
 %b = math.exp(%x) @reference
@@ -247,6 +256,7 @@ output z = %a)",
 // Dead nodes
 // ---------------------------------------------------------------------------------------
 
+// Whole chains.
 TEST(DeadNodes, GoWithTheirProducers) {
   expect_rewrites("eliminate_dead_code", {{"x f32[4]",
                                            R"(%a = math.exp(%x)
@@ -274,6 +284,7 @@ output x = %x)",
                                            "output x = %x"}});
 }
 
+// Somebody needs what they do.
 TEST(DeadNodes, EffectsAndReadersKeepNodes) {
   constexpr std::string_view kState =
       R"(state @kv : kv {heads = 1, key_dim = 4, key_type = "f32", layers = 1, value_dim = 4, value_type = "f32"})";
@@ -305,6 +316,7 @@ TEST(DeadNodes, InputsStay) {
   EXPECT_EQ(after->inputs().size(), 2u);
 }
 
+// Other passes move nodes afterwards.
 TEST(PinnedNumbers, AreTheIndicesOfTheGivenGraph) {
   expect_rewrites("pin_random", {{"x f32[4]",
                                   R"(%a = math.exp(%x)

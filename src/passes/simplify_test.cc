@@ -7,6 +7,7 @@
 namespace quern::test {
 namespace {
 
+// -0 adds nothing, +0 does: -0 + +0 is +0.
 TEST(SimplifyAddition, NeutralConstants) {
   expect_rewrites("simplify", {{"x f32[2]",
                                 R"(%c = graph.constant() {type = "f32[2]", values = f[-0.0, -0.0]}
@@ -59,6 +60,7 @@ output y = %y)",
                                 "same"}});
 }
 
+// x + (-y) rounds as x - y.
 TEST(SimplifyAddition, NegationsJoin) {
   expect_rewrites("simplify", {{"x f32[3]; y f32[3]",
                                 R"(%n = elementwise.neg(%y)
@@ -95,6 +97,7 @@ output z = %z)",
                                 "same"}});
 }
 
+// 1 is exact, 0 is not: 0 * NaN.
 TEST(SimplifyProducts, OnesAndOthers) {
   expect_rewrites("simplify", {{"x f16[2]",
                                 R"(%c = graph.constant() {type = "f16[2]", values = f[1.0, 1.0]}
@@ -137,6 +140,7 @@ output y = %y)",
                                 "same"}});
 }
 
+// Powers of two round nothing.
 TEST(SimplifyScale, FactorsOfTwoJoin) {
   expect_rewrites("simplify", {{"x f32[3]",
                                 R"(%a = math.scale(%x) {factor = 4.0}
@@ -178,6 +182,7 @@ output y = %y)",
                                 "same"}});
 }
 
+// Only where bits may change.
 TEST(SimplifyScale, FastJoinsAllFiniteFactors) {
   const PassOptions fast{.numerics = Numerics::kFast};
   expect_rewrites("simplify",
@@ -202,6 +207,7 @@ output y = %x)"}},
                   fast);
 }
 
+// Functions whose values are fixed points.
 TEST(SimplifyUnary, TwiceIsOnce) {
   for (const char* id :
        {"elementwise.abs", "activation.relu", "math.sign", "activation.hard_tanh"}) {
@@ -219,6 +225,7 @@ TEST(SimplifyUnary, TwiceIsOnce) {
   }
 }
 
+// For integers that wrap, too.
 TEST(SimplifyUnary, SignsVanishUnderAbs) {
   expect_rewrites("simplify", {{"x i8[4]",
                                 R"(%a = elementwise.neg(%x)
@@ -242,6 +249,7 @@ output y = %y)",
 output y = %y)"}});
 }
 
+// NaN must pass.
 TEST(SimplifyExtremes, InfinitiesAndEqualOperands) {
   expect_rewrites("simplify", {{"x f32[1]",
                                 R"(%c = graph.constant() {type = "f32[1]", values = f[-inf]}
@@ -272,6 +280,7 @@ output y = %y)",
                                 "output y = %x"}});
 }
 
+// And not another tensor's sigmoid.
 TEST(SimplifySwish, TheGateIsTheInput) {
   expect_rewrites("simplify", {{"x f32[T]",
                                 R"(%s = activation.sigmoid(%x)
@@ -293,6 +302,7 @@ output y = %y)",
                                 "same"}});
 }
 
+// The only random node that can vanish.
 TEST(SimplifyDropout, OutsideOfTraining) {
   expect_rewrites("simplify", {{"x f32[T]",
                                 R"(%y = math.dropout(%x) {p = 0.5, training = false}
@@ -316,6 +326,7 @@ struct CastCase {
   std::string_view kind;  // "copy", "one" (a single cast), "same"
 };
 
+// Exact widenings only.
 TEST(SimplifyCasts, PairsOfCasts) {
   const std::vector<CastCase> table = {
       {"f32", "f32", "f32", "copy"},   {"f16", "f32", "f16", "copy"},
@@ -347,6 +358,7 @@ TEST(SimplifyCasts, PairsOfCasts) {
 // Moves
 // --------------------------------------------------------------------------------------------
 
+// The last one decides.
 TEST(SimplifyShapes, ReshapesCollapse) {
   expect_rewrites("simplify", {{"x f32[2, 6]",
                                 R"(%a = shape.reshape(%x) {shape = [12]}
@@ -367,6 +379,7 @@ output y = %y)",
                                 "output y = %x"}});
 }
 
+// Two are one, inverse ones none.
 TEST(SimplifyShapes, PermutationsCompose) {
   expect_rewrites("simplify",
                   {{"x f32[2, 3, 4]",
@@ -404,6 +417,7 @@ output y = %y)",
                     "same"}});
 }
 
+// Starts add, ends follow.
 TEST(SimplifyShapes, SlicesOfSlices) {
   expect_rewrites("simplify", {{"x f32[10, 3]",
                                 R"(%a = shape.slice(%x) {end = 8, start = 2}
@@ -436,6 +450,7 @@ output y = %y)",
                                 "same"}});
 }
 
+// Nodes with nothing to choose.
 TEST(SimplifyShapes, JoinsAndChoicesOfOne) {
   expect_rewrites("simplify", {{"x f32[2, 3]",
                                 R"(%y = shape.concat(%x)

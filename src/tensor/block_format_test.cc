@@ -99,10 +99,12 @@ class BlockFormatGolden : public testing::TestWithParam<DType> {
   test::NpzArchive arrays_;
 };
 
+// Blocks and floats of ggml.
 TEST_P(BlockFormatGolden, DequantizesToTheReferenceBits) {
   expect_same_bits(dequantize(GetParam(), bytes_->bytes(), kRows * kColumns), golden_values());
 }
 
+// What products use.
 TEST_P(BlockFormatGolden, DecodesToTheStrictIntegersAndScales) {
   const BlockFormat* format = find_block_format(GetParam());
   if (format == nullptr) return;  // f16 and bf16 have no blocks
@@ -138,6 +140,7 @@ TEST_P(BlockFormatGolden, DequantizesAnyBytes) {
 INSTANTIATE_TEST_SUITE_P(All, BlockFormatGolden, testing::ValuesIn(golden_dtypes()),
                          [](const auto& info) { return std::string(dtype_name(info.param)); });
 
+// Two tables, one truth.
 TEST(BlockFormat, EveryQuantizedWeightHasOneThatAgreesWithItsDtype) {
   for (const DTypeInfo& info : all_dtypes()) {
     const BlockFormat* format = find_block_format(info.dtype);
@@ -154,6 +157,7 @@ TEST(BlockFormat, EveryQuantizedWeightHasOneThatAgreesWithItsDtype) {
   }
 }
 
+// Denormal scales too.
 TEST(BlockFormat, Mxfp4ScalesReachBothEndsOfTheExponent) {
   std::byte block[17] = {};
   DecodedBlock decoded;
@@ -168,12 +172,14 @@ TEST(BlockFormat, Mxfp4ScalesReachBothEndsOfTheExponent) {
   EXPECT_EQ(decoded.scale[0], 0x1p127f);
 }
 
+// n = 0.
 TEST(BlockFormat, EmptyRowsWriteNothing) {
   float untouched = 7;
   dequantize_row(DType::kQ4_K, nullptr, &untouched, 0);
   EXPECT_EQ(untouched, 7);
 }
 
+// One call for all weights.
 TEST(BlockFormat, PlainTypesDequantizeByWidening) {
   const int8_t row[] = {-128, 0, 127};
   float out[3];
@@ -193,6 +199,7 @@ void expect_distinct_rows(const IqGrid<kElements, kNumRows>& grid, std::set<int8
   }
 }
 
+// A slip in a table of thousands.
 TEST(IqGrids, RowsAreDistinctAndUseTheLevelsOfTheFormat) {
   expect_distinct_rows(kIq1Grid, {-1, 0, 1});
   expect_distinct_rows(kIq2XxsGrid, {8, 25, 43});

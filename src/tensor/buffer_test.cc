@@ -22,6 +22,7 @@ std::string text_of(const Buffer& buffer) {
   return {reinterpret_cast<const char*>(view.data()), view.size()};
 }
 
+// Small and mapped ones.
 TEST(Buffer, HostMemoryIsZeroedAndAligned) {
   // 2 MiB is where memory is mapped instead of allocated.
   for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{65}, int64_t{100'000},
@@ -37,6 +38,7 @@ TEST(Buffer, HostMemoryIsZeroedAndAligned) {
   }
 }
 
+// Each call, without a crash.
 TEST(Buffer, AnEmptyBufferSaysSo) {
   Buffer buffer;
   std::array<std::byte, 1> target{};
@@ -51,6 +53,7 @@ TEST(Buffer, AnEmptyBufferSaysSo) {
   EXPECT_TRUE(Buffer(nullptr).is_empty());
 }
 
+// At offsets.
 TEST(Buffer, WhatIsWrittenIsRead) {
   Buffer buffer = Buffer::allocate_host(10).value();
   ASSERT_TRUE(buffer.write(2, bytes_of("quern")));
@@ -62,6 +65,7 @@ TEST(Buffer, WhatIsWrittenIsRead) {
   EXPECT_TRUE(buffer.write(0, {}));
 }
 
+// Offsets near the ends of 64 bits.
 TEST(Buffer, RangesAreChecked) {
   Buffer buffer = Buffer::allocate_host(16).value();
   std::vector<std::byte> target(17);
@@ -75,6 +79,7 @@ TEST(Buffer, RangesAreChecked) {
   EXPECT_FALSE(buffer.read(INT64_MIN, std::span(target).first(1)));
 }
 
+// And outlive the whole.
 TEST(Buffer, SlicesShareTheMemory) {
   Buffer whole = Buffer::allocate_host(8).value();
   Buffer part = whole.slice(2, 4).value();
@@ -87,6 +92,7 @@ TEST(Buffer, SlicesShareTheMemory) {
   EXPECT_EQ(text_of(whole.slice(8, 0).value()), "");
 }
 
+// Relative to the slice.
 TEST(Buffer, SlicesOutsideAreErrors) {
   const Buffer buffer = Buffer::allocate_host(8).value();
   EXPECT_FALSE(buffer.slice(8, 1));
@@ -96,6 +102,7 @@ TEST(Buffer, SlicesOutsideAreErrors) {
   EXPECT_FALSE(Buffer().slice(0, 1));
 }
 
+// Mapped files.
 TEST(Buffer, BorrowedMemoryIsReadOnlyAndKeepsItsOwner) {
   auto owner = std::make_shared<std::string>("borrowed");
   const std::weak_ptr<std::string> watch = owner;
@@ -113,6 +120,7 @@ TEST(Buffer, BorrowedMemoryIsReadOnlyAndKeepsItsOwner) {
   EXPECT_TRUE(watch.expired());
 }
 
+// Not an exception.
 TEST(Buffer, ImpossibleSizesAreErrors) {
   const auto negative = Buffer::allocate_host(-1);
   ASSERT_FALSE(negative);

@@ -57,6 +57,7 @@ double value_of(const FormatFacts& f, uint32_t magnitude) {
   return std::ldexp(mantissa + ones + 1, exponent - bias - f.mantissa_bits);
 }
 
+// All codes of all narrow formats.
 TEST(NarrowFloat, EveryCodeWidensToItsValueAndComesBack) {
   for (const FormatFacts& f : kFormats) {
     for (uint32_t code = 0; code < 2 * sign_bit(f); ++code) {
@@ -96,6 +97,7 @@ TEST(NarrowFloat, MidpointsGoToEvenAndTheirNeighboursToTheNearest) {
   }
 }
 
+// Each format has its own end.
 TEST(NarrowFloat, OverflowFollowsTheFormatAndTheSaturateArgument) {
   EXPECT_EQ(to_f16(65519.996f), 0x7BFF);
   EXPECT_EQ(to_f16(65520.0f), 0x7C00);
@@ -115,6 +117,7 @@ TEST(NarrowFloat, OverflowFollowsTheFormatAndTheSaturateArgument) {
   EXPECT_EQ(to_f8e5m2(1e300, true), 0x7B);
 }
 
+// It is no large number.
 TEST(NarrowFloat, NanStaysNanAlsoWhenSaturating) {
   EXPECT_TRUE(std::isnan(f16_to_f32(to_f16(kNan))));
   EXPECT_TRUE(std::isnan(bf16_to_f32(to_bf16(std::bit_cast<float>(0x7F800001u)))));
@@ -122,6 +125,7 @@ TEST(NarrowFloat, NanStaysNanAlsoWhenSaturating) {
   EXPECT_TRUE(std::isnan(f8e5m2_to_f32(to_f8e5m2(-kNan, true))));
 }
 
+// Tables are made at compile time.
 TEST(NarrowFloat, IsUsableInConstantExpressions) {
   static_assert(f16_to_f32(0x3C00) == 1.0f);
   static_assert(f16_to_f32(1) == 0x1p-24f);
@@ -131,6 +135,7 @@ TEST(NarrowFloat, IsUsableInConstantExpressions) {
   static_assert(round_to_int<int32_t>(2.5f) == 2);
 }
 
+// Of zeros and NaN.
 TEST(RoundEven, KeepsSignsAndSpecialValues) {
   EXPECT_EQ(round_even(0.5f), 0.0f);
   EXPECT_EQ(round_even(1.5f), 2.0f);
@@ -150,6 +155,7 @@ TEST(RoundEven, KeepsSignsAndSpecialValues) {
   }
 }
 
+// Where C++ is undefined.
 TEST(IntegerConversion, CastTruncatesThenClamps) {
   EXPECT_EQ(cast_to_int<int8_t>(-1.9f), -1);
   EXPECT_EQ(cast_to_int<int8_t>(127.9), 127);
@@ -164,6 +170,7 @@ TEST(IntegerConversion, CastTruncatesThenClamps) {
   EXPECT_EQ(cast_to_int<int64_t>(kNan), 0);
 }
 
+// Packed types keep low bits.
 TEST(IntegerConversion, CastToFourBitsWraps) {
   EXPECT_EQ(cast_to_i4(7.9f), 7);
   EXPECT_EQ(cast_to_i4(8.0f), -8);
@@ -173,6 +180,7 @@ TEST(IntegerConversion, CastToFourBitsWraps) {
   EXPECT_EQ(cast_to_u4(-1.0), 15);
 }
 
+// After rounding.
 TEST(IntegerConversion, RoundToRangeClampsBothEnds) {
   EXPECT_EQ(round_to_range(7.5f, -8, 7), 7);
   EXPECT_EQ(round_to_range(-kInf, -8, 7), -8);
@@ -181,6 +189,7 @@ TEST(IntegerConversion, RoundToRangeClampsBothEnds) {
   EXPECT_EQ(round_to_range(kNan, -8, 7), 0);
 }
 
+// All dtypes, odd addresses.
 TEST(Rows, EveryPlainTypeWidensAndEveryFloatNarrows) {
   const std::vector<float> values = {0.0f, -1.5f, 2.0f, 96.0f, -3.0f, 1.75f, 4.0f};
   const auto n = static_cast<int64_t>(values.size());
@@ -204,6 +213,7 @@ TEST(Rows, EveryPlainTypeWidensAndEveryFloatNarrows) {
   EXPECT_FALSE(can_widen(DType::kQ8_0));
 }
 
+// Values that two roundings move.
 TEST(Rows, DoublesNarrowWithOneRounding) {
   // 1 + 2^-11 is the midpoint of two f16; a step above it that f32 cannot hold decides.
   const double row[] = {1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40};
@@ -247,6 +257,7 @@ class ConversionGolden : public testing::Test {
   test::NpzArchive arrays_;
 };
 
+// numpy and ml_dtypes.
 TEST_F(ConversionGolden, NarrowFloats) {
   expect_codes<uint16_t>(
       "f16", [](float x) { return to_f16(x); },
@@ -262,6 +273,7 @@ TEST_F(ConversionGolden, NarrowFloats) {
       [](uint8_t c) { return std::isnan(f8e5m2_to_f32(c)); });
 }
 
+// All 256 codes.
 TEST_F(ConversionGolden, EightBitFloatTables) {
   const auto e4m3 = arrays_.at("f8e4m3_to_f32").as<float>();
   const auto e5m2 = arrays_.at("f8e5m2_to_f32").as<float>();
@@ -277,6 +289,7 @@ TEST_F(ConversionGolden, EightBitFloatTables) {
   }
 }
 
+// Ties of both signs.
 TEST_F(ConversionGolden, RoundingToIntegers) {
   expect_rounded<int8_t>("to_i8");
   expect_rounded<uint8_t>("to_u8");
@@ -287,6 +300,7 @@ TEST_F(ConversionGolden, RoundingToIntegers) {
   expect_rounded<uint64_t>("to_u64");
 }
 
+// Above 2^24.
 TEST_F(ConversionGolden, IntegersToFloat) {
   const auto expected = arrays_.at("from_int_f32").as<float>();
   std::vector<float> out(expected.size());

@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// They are part of file formats.
 TEST(DType, NamesRoundTripAndAreDistinct) {
   std::set<std::string_view> names;
   for (const DTypeInfo& info : all_dtypes()) {
@@ -19,12 +20,14 @@ TEST(DType, NamesRoundTripAndAreDistinct) {
   EXPECT_EQ(names.size(), static_cast<size_t>(kNumDTypes));
 }
 
+// No prefixes, no case.
 TEST(DType, UnknownNamesAreNothing) {
   for (const std::string_view name : {"", "q9_9", "F32", "f32 ", "Q4_K", "float32", "q4"}) {
     EXPECT_FALSE(find_dtype(name)) << name;
   }
 }
 
+// Kernels switch on it.
 TEST(DType, EachTypeIsOfOneKindAtMost) {
   for (const DTypeInfo& info : all_dtypes()) {
     const int kinds = int{info.is_float} + int{info.is_integer} + int{info.is_quantized};
@@ -38,6 +41,7 @@ TEST(DType, EachTypeIsOfOneKindAtMost) {
   }
 }
 
+// i16 has two bytes.
 TEST(DType, PlainNumbersHaveTheWidthOfTheirName) {
   for (const DTypeInfo& info : all_dtypes()) {
     if (info.is_quantized || info.name.starts_with("complex") || info.name == "bf16") continue;
@@ -73,6 +77,7 @@ TEST(DType, BlocksHaveTheStatedBitsPerWeight) {
   EXPECT_EQ(bits(DType::kNVFP4), 4.5);
 }
 
+// One that equality forgot would never be noticed.
 TEST(QuantSpec, ComparesAllFields) {
   const QuantSpec spec;
   QuantSpec other = spec;

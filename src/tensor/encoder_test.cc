@@ -83,6 +83,7 @@ class EncoderGolden : public testing::Test {
   std::map<std::string, std::array<double, 4>> rmse_;  // of ggml's encoder, a row each
 };
 
+// ggml's, on the same rows.
 TEST_F(EncoderGolden, ErrorsAreAtMostThoseOfTheReferenceEncoder) {
   for (DType dtype : encodable_blocks()) {
     const std::vector<float> decoded = round_trip(dtype, input_);
@@ -99,6 +100,7 @@ TEST_F(EncoderGolden, ErrorsAreAtMostThoseOfTheReferenceEncoder) {
   }
 }
 
+// No freedom there.
 TEST_F(EncoderGolden, NarrowFloatsGiveTheReferenceBytes) {
   for (DType dtype : {DType::kF16, DType::kBF16}) {
     const auto expected = MappedFile::open(QUERN_SUITES_DIR "/quant_golden/" +
@@ -110,6 +112,7 @@ TEST_F(EncoderGolden, NarrowFloatsGiveTheReferenceBytes) {
   }
 }
 
+// Also as -0.
 TEST(Encoder, ZerosStayZeros) {
   for (DType dtype : encodable_blocks()) {
     const std::vector<float> x(256, 0.0f);
@@ -117,6 +120,7 @@ TEST(Encoder, ZerosStayZeros) {
   }
 }
 
+// It must not look like a number.
 TEST(Encoder, OneNanOrInfinityMakesItsBlockNotFinite) {
   for (DType dtype : encodable_blocks()) {
     for (float special : {kNan, kInf, -kInf}) {
@@ -133,6 +137,7 @@ TEST(Encoder, OneNanOrInfinityMakesItsBlockNotFinite) {
   }
 }
 
+// f16 scales have an end.
 TEST(Encoder, ValuesPastTheRangeSaturateWithTheirSign) {
   for (DType dtype : encodable_blocks()) {
     std::vector<float> x(256, 0.0f);
@@ -145,6 +150,7 @@ TEST(Encoder, ValuesPastTheRangeSaturateWithTheirSign) {
   }
 }
 
+// They become 0.
 TEST(Encoder, DenormalsAreTooSmallForAnF16Scale) {
   for (DType dtype : encodable_blocks()) {
     const std::vector<float> x(256, -1e-40f);
@@ -152,6 +158,7 @@ TEST(Encoder, DenormalsAreTooSmallForAnF16Scale) {
   }
 }
 
+// No search needed.
 TEST(Encoder, ConstantBlocksAreExactWhereTheFormatHoldsThem) {
   const std::vector<float> x(32, 0.75f);
   EXPECT_EQ(round_trip(DType::kQ4_1, x), x);
@@ -159,6 +166,7 @@ TEST(Encoder, ConstantBlocksAreExactWhereTheFormatHoldsThem) {
   EXPECT_EQ(round_trip(DType::kQ4_0, std::vector<float>(32, -8.0f)), std::vector<float>(32, -8.0f));
 }
 
+// The bound of rounding.
 TEST(Encoder, Q8ErrorIsHalfAStep) {
   const std::vector<float> x = sample_row();
   const std::vector<float> decoded = round_trip(DType::kQ8_0, x);
@@ -171,6 +179,7 @@ TEST(Encoder, Q8ErrorIsHalfAStep) {
   }
 }
 
+// As the standard says.
 TEST(Encoder, Mxfp4KeepsItsOwnValuesAndTakesTiesToTheEvenCode) {
   std::vector<float> x(32, 0.0f);
   const std::vector<float> values = {6, -6, 4, 3, 2, 1.5f, 1, 0.5f, -0.5f, -3};
@@ -183,6 +192,7 @@ TEST(Encoder, Mxfp4KeepsItsOwnValuesAndTakesTiesToTheEvenCode) {
   for (size_t i = 0; i < even.size(); ++i) EXPECT_EQ(decoded[16 + i], even[i]) << ties[i];
 }
 
+// Each of the 16.
 TEST(Encoder, Iq4KeepsValuesOfItsCodebook) {
   std::vector<float> x;
   for (int value : {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}) {
@@ -192,6 +202,7 @@ TEST(Encoder, Iq4KeepsValuesOfItsCodebook) {
   EXPECT_EQ(round_trip(DType::kIQ4_NL, x), x);
 }
 
+// What `quern quantize` offers.
 TEST(Encoder, EveryFloatAndNoReadOnlyFormatCanBeEncoded) {
   EXPECT_TRUE(can_encode(DType::kF8E4M3));
   EXPECT_TRUE(can_encode(DType::kQ8_0));

@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// They stand in texts of types.
 TEST(Layout, EachKindHasANameOfItsOwn) {
   std::set<std::string_view> names;
   for (const LayoutKind kind : {LayoutKind::kRowMajor, LayoutKind::kColumnMajor,
@@ -19,6 +20,7 @@ TEST(Layout, EachKindHasANameOfItsOwn) {
   EXPECT_EQ(layout_name(static_cast<LayoutKind>(77)), "unknown");
 }
 
+// And is not written.
 TEST(Layout, RowMajorIsTheDefault) {
   EXPECT_EQ(Layout{}, (Layout{LayoutKind::kRowMajor, 0, 0}));
   EXPECT_NE(Layout{}, (Layout{LayoutKind::kTiled, 8, 8}));

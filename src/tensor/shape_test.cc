@@ -14,6 +14,7 @@ Result<Shape> make(const std::vector<int64_t>& dims) {
   return Shape::make(dims);
 }
 
+// A scalar.
 TEST(Shape, RankZeroIsOneElement) {
   const Shape shape;
   EXPECT_EQ(shape.rank(), 0);
@@ -24,6 +25,7 @@ TEST(Shape, RankZeroIsOneElement) {
   EXPECT_EQ(make({}).value(), shape);
 }
 
+// Rows along the last axis.
 TEST(Shape, CountsRowsAndElements) {
   const Shape shape{2, 3, 5};
   EXPECT_EQ(shape.num_elements(), 30);
@@ -33,6 +35,7 @@ TEST(Shape, CountsRowsAndElements) {
   EXPECT_EQ((Shape{7}).num_rows(), 1);
 }
 
+// Loops over rows must not index them.
 TEST(Shape, AnExtentOfZeroHasNoElementsButRows) {
   EXPECT_EQ((Shape{4, 0}).num_elements(), 0);
   EXPECT_EQ((Shape{4, 0}).num_rows(), 4);
@@ -40,6 +43,7 @@ TEST(Shape, AnExtentOfZeroHasNoElementsButRows) {
   EXPECT_EQ((Shape{0, 4}).last(), 4);
 }
 
+// Bytes must fit 64 bits.
 TEST(Shape, TheLargestCountIsBelowTwoToThe62) {
   constexpr int64_t kHuge = int64_t{1} << 31;
   EXPECT_TRUE(make({kHuge, kHuge - 1}));
@@ -59,6 +63,7 @@ TEST(Shape, ZerosDoNotHideHugeExtents) {
   EXPECT_TRUE(make({0, kHuge}));
 }
 
+// From files.
 TEST(Shape, NegativeExtentsAndHighRanksAreErrors) {
   const auto negative = make({2, -1});
   ASSERT_FALSE(negative);
@@ -70,6 +75,7 @@ TEST(Shape, NegativeExtentsAndHighRanksAreErrors) {
   EXPECT_EQ(deep.error().message, "A shape of rank 9 is over the limit of 8.");
 }
 
+// Not at what lies behind.
 TEST(Shape, EqualityLooksAtRankAndExtents) {
   EXPECT_EQ((Shape{2, 3}), (Shape{2, 3}));
   EXPECT_FALSE((Shape{2, 3}) == (Shape{3, 2}));
@@ -77,6 +83,7 @@ TEST(Shape, EqualityLooksAtRankAndExtents) {
   EXPECT_FALSE(Shape{} == Shape{1});
 }
 
+// How kernels build them.
 TEST(Shape, GrowsAtItsInnerEnd) {
   Shape shape;
   for (int64_t extent = 1; extent <= 8; ++extent) shape.push_back(extent);

@@ -16,6 +16,7 @@ Tensor counting(const Shape& shape) {
   return Tensor::from<float>(DType::kF32, shape, values).value();
 }
 
+// Bytes and values.
 TEST(Tensor, ReadsBackWhatItWasMadeFrom) {
   const std::array<float, 6> values = {1, 2, 3, 4, 5, 6};
   const auto tensor = Tensor::from<float>(DType::kF32, Shape{2, 3}, values);
@@ -27,6 +28,7 @@ TEST(Tensor, ReadsBackWhatItWasMadeFrom) {
   EXPECT_FALSE(tensor->quant());
 }
 
+// Signed and unsigned.
 TEST(Tensor, EveryElementTypeReadsAsItsWidth) {
   const std::array<uint8_t, 8> raw = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto bytes = std::as_bytes(std::span(raw));
@@ -40,6 +42,7 @@ TEST(Tensor, EveryElementTypeReadsAsItsWidth) {
   EXPECT_EQ(i8.read()->size(), 8U);
 }
 
+// Not a reinterpretation.
 TEST(Tensor, ReadingAsAnotherWidthIsAnError) {
   const Tensor tensor = counting(Shape{2});
   const auto wide = tensor.read_as<double>();
@@ -51,6 +54,7 @@ TEST(Tensor, ReadingAsAnotherWidthIsAnError) {
   EXPECT_FALSE(nibbles.read_as<int8_t>());
 }
 
+// Absent, not of no elements.
 TEST(Tensor, ADefaultTensorIsEmpty) {
   const Tensor tensor;
   EXPECT_TRUE(tensor.is_empty());
@@ -59,6 +63,7 @@ TEST(Tensor, ADefaultTensorIsEmpty) {
   EXPECT_FALSE(tensor.read());
 }
 
+// With shape and dtype.
 TEST(Tensor, NoElementsIsATensorToo) {
   const auto tensor = Tensor::zeros(DType::kF32, Shape{3, 0});
   ASSERT_TRUE(tensor);
@@ -68,12 +73,14 @@ TEST(Tensor, NoElementsIsATensorToo) {
   EXPECT_TRUE(tensor->host_view()->empty());
 }
 
+// A scalar.
 TEST(Tensor, RankZeroHoldsOneElement) {
   const auto tensor = Tensor::from<float>(DType::kF32, Shape{}, std::array<float, 1>{2.5F});
   ASSERT_TRUE(tensor);
   EXPECT_EQ(tensor->read_as<float>().value(), std::vector<float>{2.5F});
 }
 
+// Tensors are handles.
 TEST(Tensor, CopiesShareTheBuffer) {
   Tensor first = counting(Shape{2});
   const Tensor second = first;
@@ -82,6 +89,7 @@ TEST(Tensor, CopiesShareTheBuffer) {
   EXPECT_EQ(second.read_as<float>()->front(), 9.0F);
 }
 
+// Nothing moves.
 TEST(Tensor, ReshapeKeepsElementsBufferAndQuantisation) {
   Tensor tensor = counting(Shape{2, 6});
   QuantSpec quant;
@@ -97,6 +105,7 @@ TEST(Tensor, ReshapeKeepsElementsBufferAndQuantisation) {
   EXPECT_EQ(wrong.error().message, "A tensor of shape [2, 6] cannot be reshaped to [4, 2].");
 }
 
+// A block lies in one row.
 TEST(Tensor, ReshapeKeepsBlocksWhole) {
   const Tensor tensor = Tensor::zeros(DType::kQ4_0, Shape{4, 64}).value();
   EXPECT_TRUE(tensor.reshape(Shape{2, 128}));
@@ -104,6 +113,7 @@ TEST(Tensor, ReshapeKeepsBlocksWhole) {
   EXPECT_FALSE(tensor.reshape(Shape{16, 16}));
 }
 
+// Views into mapped files.
 TEST(Tensor, TheBufferMustBeLargeEnough) {
   const Buffer buffer = Buffer::allocate_host(20).value();
   EXPECT_TRUE(Tensor::make(DType::kF32, Shape{5}, buffer));
@@ -115,6 +125,7 @@ TEST(Tensor, TheBufferMustBeLargeEnough) {
   EXPECT_FALSE(Tensor::make(DType::kF32, Shape{1}, Buffer()));
 }
 
+// Too few or too many.
 TEST(Tensor, TheCountOfValuesMustFit) {
   const auto few = Tensor::from<float>(DType::kF32, Shape{3}, std::array<float, 2>{1, 2});
   ASSERT_FALSE(few);
@@ -122,6 +133,7 @@ TEST(Tensor, TheCountOfValuesMustFit) {
   EXPECT_FALSE(Tensor::from<double>(DType::kF32, Shape{3}, std::array<double, 3>{}));
 }
 
+// 34 bytes for 32 elements.
 TEST(DenseSize, CountsWholeBlocks) {
   EXPECT_EQ(dense_size_bytes(DType::kQ4_0, Shape{3, 64}).value(), 3 * 2 * 18);
   EXPECT_EQ(dense_size_bytes(DType::kI4, Shape{5, 6}).value(), 15);
@@ -135,6 +147,7 @@ TEST(DenseSize, CountsWholeBlocks) {
   EXPECT_FALSE(dense_size_bytes(DType::kI4, Shape{}));
 }
 
+// Before anything is allocated.
 TEST(DenseSize, HugeAndNegativeShapesAreErrors) {
   EXPECT_FALSE(dense_size_bytes(DType::kF64, Shape{int64_t{1} << 60}));
   EXPECT_TRUE(dense_size_bytes(DType::kU8, Shape{(int64_t{1} << 62) - 1}));

@@ -39,6 +39,7 @@ class ReferenceBackend : public testing::Test {
   const std::unique_ptr<Device> device_ = backend_->open({}).value();
 };
 
+// What others are compared with.
 TEST_F(ReferenceBackend, IsTheDefinition) {
   EXPECT_EQ(backend_->name(), "reference");
   EXPECT_EQ(device_->capabilities().correctness, CorrectnessClass::kReference);
@@ -49,6 +50,7 @@ TEST_F(ReferenceBackend, IsTheDefinition) {
   EXPECT_EQ(backend_->default_caps("anything")->arch, "scalar");
 }
 
+// And says why it does not serve the rest.
 TEST_F(ReferenceBackend, ServesWhatHasAReferenceKernel) {
   for (const OpDef* op : builtin_ops().list()) {
     const Support support = backend_->supports(*op);
@@ -64,6 +66,7 @@ TEST_F(ReferenceBackend, ServesWhatHasAReferenceKernel) {
   EXPECT_EQ(backend_->supports(odd).reason, "test.odd has no reference kernel.");
 }
 
+// Values that are read by name come back, too.
 TEST_F(ReferenceBackend, RunsNodesInOrder) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({Dim::symbolic('T')}));
@@ -114,6 +117,7 @@ TEST_F(ReferenceBackend, ResultsBelongToTheCaller) {
   EXPECT_EQ(values_of(second, "y"), std::vector<float>{10});
 }
 
+// Ids that no type rule can check.
 TEST_F(ReferenceBackend, ErrorsOfKernelsNameTheNode) {
   GraphBuilder builder(builtin_ops());
   const ValueId table = builder.input("table", f32({Dim::constant(3), Dim::constant(2)}));

@@ -59,6 +59,7 @@ class BoundInputs : public ReferenceRuns {
   }
 };
 
+// One binding of the symbols for all inputs.
 TEST_F(BoundInputs, FitAllAtOnce) {
   for (const int64_t rows : {0, 1, 5}) {
     EXPECT_EQ(error({.inputs = {{"x", zeros({rows, 2})}, {"y", zeros({2 * rows})}}, .states = {}}),
@@ -66,6 +67,7 @@ TEST_F(BoundInputs, FitAllAtOnce) {
   }
 }
 
+// One wrong argument at a time.
 TEST_F(BoundInputs, EachMistakeIsNamed) {
   const Tensor x = zeros({3, 2}), y = zeros({6});
   EXPECT_EQ(error({.inputs = {{"x", x}}, .states = {}}), "The graph's input 'y' is not bound.");
@@ -89,6 +91,7 @@ TEST_F(BoundInputs, EachMistakeIsNamed) {
             "Node 'math.add.1': The memory for output 'z' is f32[3, 2]; the result is f32[6].");
 }
 
+// Also where one value has two names, or is an input.
 TEST_F(ReferenceRuns, ResultsLieWhereTheCallerSays) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({Dim::constant(3)}));
@@ -124,6 +127,7 @@ TEST_F(ReferenceRuns, OtherResultsAreFresh) {
   EXPECT_EQ(memory.read_as<float>().value(), (std::vector<float>{2, 4}));
 }
 
+// A step counter that repeats would repeat tokens.
 TEST_F(ReferenceRuns, StreamsAndNodesMakeRandomNumbersDiffer) {
   GraphBuilder builder(builtin_ops());
   const Attributes attributes{{"shape", std::vector<int64_t>{64}}};
@@ -139,6 +143,7 @@ TEST_F(ReferenceRuns, StreamsAndNodesMakeRandomNumbersDiffer) {
   EXPECT_NE(read(first, "a"), read(next, "a"));
 }
 
+// Inputs do not run.
 TEST_F(ReferenceRuns, ProfilesTimeEveryNodeThatRuns) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({Dim::constant(2)}));
@@ -170,6 +175,7 @@ TEST_F(ReferenceRuns, SharedValuesLiveToTheirLastReader) {
   EXPECT_EQ(executable_->arena_bytes(), 12);  // a, b and c at once
 }
 
+// No nodes, no tokens.
 TEST_F(ReferenceRuns, AGraphOfNothingRuns) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({Dim::symbolic('T')}));

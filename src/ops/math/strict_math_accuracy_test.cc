@@ -19,6 +19,7 @@ constexpr double kLimitF64 = 4;
 
 class StrictMathAccuracy : public testing::TestWithParam<const char*> {};
 
+// A sample of all f32 patterns, judged by the oracle's long double.
 TEST_P(StrictMathAccuracy, F32OverAStride) {
   const MathOracle* oracle = find_math_oracle(GetParam());
   if (oracle == nullptr) GTEST_SKIP() << GetParam() << " is a composition of rounded steps.";
@@ -48,6 +49,7 @@ F64Worst worst_over_sample(Strict strict, const MathOracle& oracle) {
   return worst;
 }
 
+// Patterns of all binades, judged in long double where that is wider.
 TEST_P(StrictMathAccuracy, F64OverASample) {
   if (std::numeric_limits<long double>::digits < 64) {
     GTEST_SKIP() << "long double is no wider than double here.";
@@ -95,6 +97,7 @@ double worst_of_pairs(Strict strict, Exact exact, T most) {
   return worst;
 }
 
+// pow and atan2 over pairs.
 TEST(StrictMathAccuracy, PairsOfF32) {
   const auto power = [](float x, float y) { return strict_pow(x, y); };
   const auto angle = [](float y, float x) { return strict_atan2(y, x); };
@@ -103,6 +106,7 @@ TEST(StrictMathAccuracy, PairsOfF32) {
   EXPECT_LE(worst_of_pairs<float>(power, exact_power, 90), kLimitF32);
   EXPECT_LE(worst_of_pairs<float>(angle, exact_angle, 90), kLimitF32);
 }
+// The same in f64.
 TEST(StrictMathAccuracy, PairsOfF64) {
   if (std::numeric_limits<long double>::digits < 64) {
     GTEST_SKIP() << "long double is no wider than double here.";
@@ -115,6 +119,7 @@ TEST(StrictMathAccuracy, PairsOfF64) {
   EXPECT_LE(worst_of_pairs<double>(angle, exact_angle, 720), kLimitF64);
 }
 
+// Each step rounds as written.
 TEST(StrictMathAccuracy, CompositionsFollowTheirSteps) {
   for (float x = -12; x < 12; x += 0.0371f) {
     const float e = strict_erf(x * 0.70710678118654752440f);

@@ -11,6 +11,7 @@ namespace {
 
 class StrictMathExhaustive : public testing::TestWithParam<const char*> {};
 
+// All 2^32 inputs: slow, run on demand.
 TEST_P(StrictMathExhaustive, WithinTwoUlp) {
   const MathOracle* oracle = find_math_oracle(GetParam());
   if (oracle == nullptr) GTEST_SKIP() << GetParam() << " is a composition of rounded steps.";

@@ -80,10 +80,12 @@ void expect_frozen(const std::string& name, uint64_t f32, uint64_t f64) {
   EXPECT_TRUE(same) << "now: {\"" << name << "\", {0x" << std::hex << f32 << ", 0x" << f64 << "}},";
 }
 
+// New bits need a new version.
 TEST(StrictMathFrozen, VersionIsTheOneOfTheHashes) {
   EXPECT_EQ(kStrictMathVersion, 1);
 }
 
+// Bits are promised across releases.
 TEST(StrictMathFrozen, BitsAreTheFrozenOnes) {
   const LaneEvaluators lanes = lane_evaluators_portable();
   for (int i = 0; i < lanes.num_unary; ++i) {

@@ -92,15 +92,18 @@ void compare_all(const LaneEvaluators& tested) {
   }
 }
 
+// Vector code is the same formula.
 TEST(StrictMathLanes, AllWidthsGiveTheScalarBits) {
   compare_all(lane_evaluators_portable());
 }
 
 #ifdef QUERN_LANES_X86
+// Compiled for it, and without fused multiply-add.
 TEST(StrictMathLanes, Avx2GivesTheScalarBits) {
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "This machine has no AVX2.";
   compare_all(lane_evaluators_avx2());
 }
+// Compiled for it, and without fused multiply-add.
 TEST(StrictMathLanes, Avx512GivesTheScalarBits) {
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) {
     GTEST_SKIP() << "This machine has no AVX-512 F and DQ.";

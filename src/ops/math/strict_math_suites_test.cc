@@ -82,6 +82,7 @@ int check_numpy_file(const fs::path& path, const std::string& name) {
   return num_rows;
 }
 
+// numpy's own validation set, correctly rounded.
 TEST(StrictMathSuites, NumpyValues) {
   const fs::path folder = fs::path(QUERN_SUITES_DIR) / "math_numpy/numpy/_core/tests/data";
   if (!fs::exists(folder)) GTEST_SKIP() << "No suite at " << folder;
@@ -161,6 +162,7 @@ bool check_directed_row(std::string name, Fields& row, T (*parse)(const std::str
   return true;
 }
 
+// Special and hard cases of each function.
 TEST(StrictMathSuites, DirectedVectors) {
   const fs::path folder = fs::path(QUERN_SUITES_DIR) / "math_directed";
   if (!fs::exists(folder)) GTEST_SKIP() << "No suite at " << folder;

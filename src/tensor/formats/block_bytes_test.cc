@@ -8,6 +8,7 @@
 namespace quern {
 namespace {
 
+// Blocks have odd sizes.
 TEST(BlockBytes, NumbersAreLittleEndianAtAnyAlignment) {
   std::array<std::byte, 12> bytes{};
   for (size_t offset = 0; offset < 4; ++offset) {
@@ -18,6 +19,7 @@ TEST(BlockBytes, NumbersAreLittleEndianAtAnyAlignment) {
   }
 }
 
+// Fields are masked.
 TEST(BlockBytes, StoresDropHigherBits) {
   std::array<std::byte, 4> bytes{};
   store_u8(bytes.data(), 0x1FF);
@@ -26,6 +28,7 @@ TEST(BlockBytes, StoresDropHigherBits) {
   EXPECT_EQ(load_u32(bytes.data()), 0xCDEFU);
 }
 
+// Scales are stored once.
 TEST(BlockBytes, HalvesRoundToNearest) {
   std::array<std::byte, 2> bytes{};
   for (const float value : {0.0F, 1.0F, -2.5F, 65504.0F, 0x1p-24F}) {
@@ -36,6 +39,7 @@ TEST(BlockBytes, HalvesRoundToNearest) {
   EXPECT_EQ(load_f16(bytes.data()), 1.0F);
 }
 
+// ggml's order.
 TEST(BlockBytes, PartsOfAByteCountFromTheLowEnd) {
   const std::byte b{0xE4};  // 11 10 01 00
   EXPECT_EQ(low_nibble(b), 4);

@@ -162,6 +162,7 @@ class BlockLayout : public testing::TestWithParam<size_t> {
   const BlockFormat& format() const { return *find_block_format(layout().dtype); }
 };
 
+// One bit set at a time, by the published layouts.
 TEST_P(BlockLayout, ElementsAndScalesLieWhereTheFormulasSay) {
   std::mt19937 random(1);
   for (int repeat = 0; repeat < 50; ++repeat) {

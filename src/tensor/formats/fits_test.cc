@@ -35,6 +35,7 @@ double error_of(const Row& x, const AffineFit& fit) {
   return sum;
 }
 
+// What a refit starts from.
 TEST(AffineFit, SumsAreThoseOfTheIntegers) {
   const Row x = random_row(1);
   const AffineFit fit = quantize_affine(x.data(), 32, 0.07F, -0.4F, 0, 15);
@@ -55,6 +56,7 @@ TEST(AffineFit, SumsAreThoseOfTheIntegers) {
   EXPECT_NEAR(fit.error, error_of(x, fit), 1e-5);
 }
 
+// No division by it.
 TEST(AffineFit, AScaleOfZeroGivesTheBoundNearestToZero) {
   const Row x = random_row(2);
   EXPECT_EQ(quantize_affine(x.data(), 32, 0, 0, -8, 7).q[5], 0);
@@ -62,6 +64,7 @@ TEST(AffineFit, AScaleOfZeroGivesTheBoundNearestToZero) {
   EXPECT_EQ(quantize_affine(x.data(), 32, 0, 0, -7, -2).q[5], -2);
 }
 
+// As everywhere.
 TEST(AffineFit, IntegersRoundToEven) {
   Row x{};
   x[0] = 0.5F;
@@ -77,6 +80,7 @@ TEST(AffineFit, IntegersRoundToEven) {
   EXPECT_EQ(fit.q[4], 7);
 }
 
+// The plain way is among the trials.
 TEST(SearchScale, IsNeverWorseThanTheExtremumOnTheEdge) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     const Row x = random_row(seed);
@@ -89,6 +93,7 @@ TEST(SearchScale, IsNeverWorseThanTheExtremumOnTheEdge) {
   }
 }
 
+// On rows with outliers.
 TEST(SearchScaleMin, IsBetterThanTheRangeFromEndToEnd) {
   double searched = 0;
   double plain = 0;
@@ -101,6 +106,7 @@ TEST(SearchScaleMin, IsBetterThanTheRangeFromEndToEnd) {
   EXPECT_LT(searched, 0.95 * plain);
 }
 
+// The format stores their negation.
 TEST(SearchScaleMin, SubScaleMinimumsAreNotPositive) {
   Row x = random_row(3);
   for (float& value : x) value += 5.0F;
@@ -110,6 +116,7 @@ TEST(SearchScaleMin, SubScaleMinimumsAreNotPositive) {
   EXPECT_GT(search_scale_min(x.data(), 32, 15, FitStorage::kF16).minimum, 3.0F);
 }
 
+// Scale 0, or the value itself.
 TEST(Fits, ConstantBlocksHaveNoRange) {
   Row x;
   x.fill(-0.75F);
@@ -118,6 +125,7 @@ TEST(Fits, ConstantBlocksHaveNoRange) {
   for (size_t i = 0; i < 32; ++i) EXPECT_EQ(fit.scale * fit.q[i] + fit.minimum, -0.75F);
 }
 
+// With its sign.
 TEST(ExtremumOf, IsTheFirstOfLargestMagnitude) {
   Row x{};
   EXPECT_EQ(extremum_of(x.data(), 32), 0.0F);
@@ -126,6 +134,7 @@ TEST(ExtremumOf, IsTheFirstOfLargestMagnitude) {
   EXPECT_EQ(extremum_of(x.data(), 32), -2.0F);
 }
 
+// Never infinity.
 TEST(AsF16, RoundsAndSaturates) {
   EXPECT_EQ(as_f16(1.0F / 3.0F), 0.333251953125F);
   EXPECT_EQ(as_f16(1e9F), 65504.0F);
@@ -133,6 +142,7 @@ TEST(AsF16, RoundsAndSaturates) {
   EXPECT_EQ(as_f16(1e-9F), 0.0F);
 }
 
+// Squares must not overflow.
 TEST(CopyBounded, CutsMagnitudesAndFindsWhatIsNotFinite) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   Row x = random_row(4);
@@ -149,6 +159,7 @@ TEST(CopyBounded, CutsMagnitudesAndFindsWhatIsNotFinite) {
   }
 }
 
+// Both ends are reached.
 TEST(FitAmax, UsesTheWholeRange) {
   Row x;
   for (size_t i = 0; i < 32; ++i) x[i] = static_cast<float>(i) - 31.0F;
@@ -159,6 +170,7 @@ TEST(FitAmax, UsesTheWholeRange) {
   EXPECT_EQ(out.q[31], 0);
 }
 
+// Error 0.
 TEST(CodebookFit, MultiplesOfTheCodebookAreExact) {
   Row x;
   for (size_t i = 0; i < 32; ++i) x[i] = 0.25F * static_cast<float>(kIq4Values[i % 16]);
@@ -170,6 +182,7 @@ TEST(CodebookFit, MultiplesOfTheCodebookAreExact) {
   for (size_t i = 0; i < 32; ++i) EXPECT_EQ(out.scale[0] * static_cast<float>(out.q[i]), x[i]);
 }
 
+// The format stores an exponent.
 TEST(CodebookFit, FloatingPointScalesArePowersOfTwo) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     const Row x = random_row(seed);
@@ -196,6 +209,7 @@ TEST(SuperBlockFit, WhatTheFormatHoldsIsFoundAgain) {
   }
 }
 
+// Each its own.
 TEST(SuperBlockFit, MinimumsFollowTheSubBlocks) {
   std::array<float, 256> x{};
   for (size_t i = 0; i < 256; ++i) {
