@@ -103,8 +103,8 @@ Result<void> EngineFlags::check_rope() const {
                          std::numeric_limits<float>::max());
   }
   const bool scales = rope_scaling == "linear" || rope_scaling == "yarn";
-  if (rope_factor && !scales) {
-    return fail::invalid("--rope-factor needs --rope-scaling linear or yarn.");
+  if (rope_factor && rope_scaling == "none") {
+    return fail::invalid("--rope-factor does nothing with --rope-scaling none.");
   }
   if (scales && !rope_factor) {
     return fail::invalid("--rope-scaling {} needs --rope-factor.", rope_scaling);

@@ -10,9 +10,18 @@ using Ids = std::vector<int32_t>;
 
 // What other programs print is taken back.
 TEST(TokenList, TakesTheUsualSeparators) {
-  for (const auto* text : {"1,2,3", "1 2 3", "[1, 2, 3]", " 1,\t2\n3 ", "1,,2,3,", "[1][2][3]"}) {
+  for (const auto* text : {"1,2,3", "1 2 3", "[1, 2, 3]", " 1,\t2\n3 ", "1, 2,3,", "[1][2][3]"}) {
     EXPECT_EQ(parse_token_list(text).value(), (Ids{1, 2, 3})) << text;
   }
+}
+
+// A number is missing there: a slip that would shift all positions.
+TEST(TokenList, NothingBetweenTwoCommasIsAnError) {
+  for (const auto* text : {"1,,2", "1, ,2", "1,2,,"}) {
+    EXPECT_FALSE(parse_token_list(text)) << text;
+  }
+  EXPECT_EQ(parse_token_list("1,,2").error().message,
+            "There is no token id between two commas after 1.");
 }
 
 // Whether that is an error, the command decides.

@@ -20,7 +20,7 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
   if (made_for != architecture) {
     return fail::invalid("The adapter is for '{}'; the model is '{}'.", made_for, architecture);
   }
-  if (weights->list().empty()) return fail::invalid("The adapter has no tensors.");
+  if (weights != nullptr && weights->list().empty()) return fail::invalid("The adapter has no tensors.");
   auto adapter = std::make_shared<Adapter>();
   QUERN_ASSIGN_OR_RETURN(adapter->alpha, metadata.number_or("adapter.lora.alpha", 0.0));
   adapter->prefix = std::move(prefix);

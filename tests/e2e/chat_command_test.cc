@@ -113,8 +113,12 @@ TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
   EXPECT_NE(errors("/load /no/such").find("'/no/such'"), std::string::npos);
   EXPECT_NE(errors("/save").find("/save needs the name of a file"), std::string::npos);
   EXPECT_NE(errors("/load").find("/load needs the name of a file"), std::string::npos);
-  for (const char* text : {"", "{}", "5", "[1]", "[{\"role\": 1, \"content\": \"\"}]", "[{",
-                           "[{\"role\": \"user\"}]"}) {
+  for (const char* text : {"", "[{"}) {
+    std::ofstream(saved_) << text;
+    EXPECT_NE(errors("/load " + saved_).find("is no JSON"), std::string::npos) << text;
+  }
+  for (const char* text :
+       {"{}", "5", "[1]", "[{\"role\": 1, \"content\": \"\"}]", "[{\"role\": \"user\"}]"}) {
     std::ofstream(saved_) << text;
     EXPECT_NE(errors("/load " + saved_).find("holds no list of messages"), std::string::npos)
         << text;

@@ -181,7 +181,8 @@ TEST_F(RunCommand, RopeOverridesChangeTheModel) {
   expect_other({"--rope-freq-base", "500000"});
   expect_other({"--rope-scaling", "linear", "--rope-factor", "2"});
   expect_other({"--rope-scaling", "yarn", "--rope-factor", "4", "--rope-original-context", "64"});
-  expect_same_answer(json(kWhole, {"--rope-scaling", "none", "--rope-factor", "2"}), plain);
+  expect_same_answer(json(kWhole, {"--rope-scaling", "none"}), plain);
+  EXPECT_EQ(run(kWhole, {"--rope-scaling", "none", "--rope-factor", "2"}).exit_code, 1);
   expect_same_answer(json(kWhole, {"--rope-factor", "2"}),
                      json(kWhole, {"--rope-scaling", "linear", "--rope-factor", "2"}));
   EXPECT_EQ(run(kWhole, {"--rope-scaling", "cubic"}).exit_code, 2);

@@ -197,8 +197,8 @@ TEST_F(CliErrors, DevicesAndInstructionSetsMustExist) {
   EXPECT_NE(run.errors.find("There is no instruction set 'mmx'; this machine can use scalar"),
             std::string::npos)
       << run.errors;
-  expect_failure({"run", model(), "hi", "--quiet", "--threads", "2000"},
-                 "While loading '" + model() + "': 2000 threads are asked for; the limit is 1024.");
+  expect_usage({"run", model(), "hi", "--quiet", "--threads", "2000"},
+               "--threads: '2000' is not a whole number from 0 to 1024.");
 }
 
 // Mistakes show at once.
@@ -279,7 +279,7 @@ TEST_F(CliErrors, OptionsWithoutEffectAreRefused) {
           "--system needs --chat, since only a chat template has a place for it.");
   refused({"--logprobs", "3"}, "--logprobs needs --json, which shows them.");
   refused({"--rope-scaling", "none", "--rope-factor", "3"},
-          "--rope-factor needs --rope-scaling linear or yarn.");
+          "--rope-factor does nothing with --rope-scaling none.");
   refused({"--rope-scaling", "yarn"}, "--rope-scaling yarn needs --rope-factor.");
   refused({"--rope-original-context", "64"}, "--rope-original-context needs --rope-scaling yarn.");
   refused({"--rope-freq-base", "1e39"}, "--rope-freq-base is 1e+39; the limit is 3.4028235e+38.");
