@@ -233,6 +233,7 @@ nlohmann::ordered_json to_json(const CompileReport& report) {
                                  {"numerics", report.numerics},
                                  {"nodes_before", report.nodes_before},
                                  {"nodes_after", report.nodes_after}};
+  json["passes"] = nlohmann::ordered_json::array();
   for (const PassReport& pass : report.passes) json["passes"].push_back(pass_json(pass));
   json["fused"] = nlohmann::ordered_json::array();
   for (const FusedReport& fused : report.fused) {
