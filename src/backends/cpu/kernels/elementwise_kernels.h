@@ -72,6 +72,10 @@ struct ElementwiseFunctions {
   using Binary = void (*)(const T* x, const T* y, T* z, int64_t n, T a);
   Unary unary[static_cast<int>(UnaryFunction::kCount)] = {};
   Binary binary[static_cast<int>(BinaryFunction::kCount)] = {};
+  // Unary functions that write past the caches themselves, as ElementwiseKernels::stream does and
+  // with its end_stream(); not in place. Null for cheap ones, where pieces are as fast, and where
+  // the level has no such stores.
+  Unary streamed[static_cast<int>(UnaryFunction::kCount)] = {};
 
   Unary operator[](UnaryFunction f) const { return unary[static_cast<int>(f)]; }
   Binary operator[](BinaryFunction f) const { return binary[static_cast<int>(f)]; }

@@ -107,6 +107,11 @@ QUERN_INLINE void stream_line(const void* from, void* to) {
                         load<__m256i>(static_cast<const char*>(from) + 32 * i));
   }
 }
+// One vector at an aligned place.
+template <class V>
+QUERN_INLINE void stream_vector(void* to, V v) {
+  _mm256_stream_si256(static_cast<__m256i*>(to), __builtin_bit_cast(__m256i, v));
+}
 QUERN_INLINE void end_of_stream() {
   _mm_sfence();
 }

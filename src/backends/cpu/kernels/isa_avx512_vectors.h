@@ -81,6 +81,11 @@ constexpr bool kHasStreaming = true;
 QUERN_INLINE void stream_line(const void* from, void* to) {
   _mm512_stream_si512(static_cast<__m512i*>(to), load<__m512i>(from));
 }
+// One vector at an aligned place.
+template <class V>
+QUERN_INLINE void stream_vector(void* to, V v) {
+  _mm512_stream_si512(static_cast<__m512i*>(to), __builtin_bit_cast(__m512i, v));
+}
 QUERN_INLINE void end_of_stream() {
   _mm_sfence();
 }

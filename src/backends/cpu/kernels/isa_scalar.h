@@ -76,6 +76,9 @@ QUERN_INLINE VecF64 multiply_add(VecF64 a, VecF64 b, VecF64 c) {
 // other threads before anything that follows.
 constexpr bool kHasStreaming = false;
 QUERN_INLINE void stream_line(const void*, void*) {}
+// One vector at an aligned place.
+template <class V>
+QUERN_INLINE void stream_vector(void*, V) {}
 QUERN_INLINE void end_of_stream() {}
 
 // Table entry for each code below 16.

@@ -89,6 +89,11 @@ QUERN_INLINE void stream_line(const void* from, void* to) {
                      load<__m128i>(static_cast<const char*>(from) + 16 * i));
   }
 }
+// One vector at an aligned place.
+template <class V>
+QUERN_INLINE void stream_vector(void* to, V v) {
+  _mm_stream_si128(static_cast<__m128i*>(to), __builtin_bit_cast(__m128i, v));
+}
 QUERN_INLINE void end_of_stream() {
   _mm_sfence();
 }

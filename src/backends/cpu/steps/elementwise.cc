@@ -14,6 +14,7 @@ class UnaryStep final : public Step {
   UnaryStep(Machine& machine, const ElementFunction& f)
       : machine_(machine),
         kernel_(element_functions<T>(machine)[f.unary]),
+        streamed_(element_functions<T>(machine).streamed[static_cast<int>(f.unary)]),
         cost_(f.cost),
         a_(static_cast<T>(f.a)),
         b_(static_cast<T>(f.b)) {}
@@ -22,6 +23,10 @@ class UnaryStep final : public Step {
     const TensorView& x = context.inputs[0];
     const ResultPieces<T> y(machine_, context);
     for_ranges(machine_.pool, x.shape.num_elements(), cost_, [&](int64_t begin, int64_t end, int) {
+      if (streamed_ != nullptr && y.streamed_to(begin) != nullptr) {
+        streamed_(x.as<const T>() + begin, y.streamed_to(begin), end - begin, a_, b_);
+        return y.finish_range();
+      }
       for_pieces(begin, end, y.piece(end - begin), [&](int64_t first, int64_t n) {
         // On the stack: 8 or 16 KiB, in the first cache.
         T in[kPiece], out[kPiece];
@@ -38,6 +43,7 @@ class UnaryStep final : public Step {
  private:
   Machine& machine_;
   typename ElementwiseFunctions<T>::Unary kernel_;
+  typename ElementwiseFunctions<T>::Unary streamed_;  // null: pieces of kernel_ are streamed
   int64_t cost_;
   T a_;
   T b_;
