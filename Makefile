@@ -10,9 +10,11 @@ run: program
 	@scripts/setup --model
 	@model="$$(scripts/fetch_model)" && $(BUILD)/quern run "$$model" --chat --temp 0 --max-tokens 200 "$(PROMPT)"
 
-# Without the model the tests that need it skip and say so.
-test: build
+# Without the model the tests that need it skip and say so. Python is there before the configuration
+# looks for it: a test of bench/peers needs it.
+test:
 	@scripts/setup --model
+	@$(MAKE) --no-print-directory build
 	@scripts/fetch_model > /dev/null || true
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 

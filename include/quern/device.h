@@ -217,6 +217,10 @@ class Device {
                                                    const WeightSource* weights,
                                                    const Progress& progress) = 0;
   virtual Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) = 0;
+  // From now on load() keeps weights in the device's own layout in files of `folder`, keyed by what
+  // they were made of, and maps them where they are there already. Empty: nothing is kept.
+  // Errors: kUnimplemented from a device that keeps none.
+  virtual Result<void> keep_packed_weights(const std::string& folder);
 };
 
 // The code-generation half: needs no hardware. Thread-safe.

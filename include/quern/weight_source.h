@@ -29,6 +29,9 @@ class WeightSource {
   // sources copy nothing: the tensor keeps the file mapped as long as it lives.
   // Errors: kNotFound; kDataLoss or kUnavailable where the file cannot be read.
   virtual Result<Tensor> weight(std::string_view name) const = 0;
+  // A text that differs wherever the bytes of the weights may: two sources of one stamp have the
+  // same weights. Costs no reading of them. Empty: the source cannot tell.
+  virtual std::string stamp() const { return {}; }
 };
 
 }  // namespace quern

@@ -2,6 +2,7 @@
 #include "base/mapped_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,10 +24,18 @@ struct FileDescriptor {
   }
 };
 
+std::string stamp_of(const struct stat& status) {
+  const auto time = [](const struct timespec& t) {
+    return fmt::format("{}.{:09}", t.tv_sec, t.tv_nsec);
+  };
+  return fmt::format("{}:{}:{}:{}:{}", status.st_dev, status.st_ino, status.st_size,
+                     time(status.st_mtim), time(status.st_ctim));
+}
+
 }  // namespace
 
-MappedFile::MappedFile(std::string path, const std::byte* data, size_t size)
-    : path_(std::move(path)), data_(data), size_(size) {}
+MappedFile::MappedFile(std::string path, std::string stamp, const std::byte* data, size_t size)
+    : path_(std::move(path)), stamp_(std::move(stamp)), data_(data), size_(size) {}
 
 // The mapping ends with the last owner of the object; whoever holds a view holds that, too.
 MappedFile::~MappedFile() {
@@ -51,7 +60,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   const auto size = static_cast<size_t>(status.st_size);
   // mmap refuses a length of 0.
   if (size == 0) {
-    return std::shared_ptr<const MappedFile>(new MappedFile(path, nullptr, 0));
+    return std::shared_ptr<const MappedFile>(new MappedFile(path, stamp_of(status), nullptr, 0));
   }
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) {
@@ -59,7 +68,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
                              std::strerror(errno));
   }
   return std::shared_ptr<const MappedFile>(
-      new MappedFile(path, static_cast<const std::byte*>(data), size));
+      new MappedFile(path, stamp_of(status), static_cast<const std::byte*>(data), size));
 }
 
 // Only a hint: what the system makes of it changes no byte.

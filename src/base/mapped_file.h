@@ -25,13 +25,18 @@ class MappedFile {
   // The file's bytes, as long as this object lives.
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
+  // Names the file and the state that it was opened in: device, inode, size, times of the last
+  // change of its bytes and of anything about it. A file that was written to since, or replaced,
+  // has another stamp.
+  const std::string& stamp() const { return stamp_; }
   // Tells the system that the range is needed soon (true) or no longer (false). A hint: pages that
   // were given up are read again at the next access. Parts beyond the end are ignored.
   void advise(size_t offset, size_t size, bool is_needed) const;
 
  private:
-  MappedFile(std::string path, const std::byte* data, size_t size);
+  MappedFile(std::string path, std::string stamp, const std::byte* data, size_t size);
   std::string path_;
+  std::string stamp_;
   const std::byte* data_;
   size_t size_;
 };

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "support/temporary_folder.h"
 
@@ -85,6 +87,27 @@ TEST(MappedFile, ErrorsNameThePath) {
   const auto folder = MappedFile::open("/tmp");
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, ErrorCode::kUnavailable);
+}
+
+// Every write shows, also one that leaves the size; a copy is another file.
+TEST(MappedFile, TheStampChangesWithTheFile) {
+  const test::TemporaryFolder folder("mapped_stamp");
+  const std::string path = folder.file("a"), copy = folder.file("b");
+  std::ofstream(path) << "first";
+  const std::string before = MappedFile::open(path).value()->stamp();
+  EXPECT_EQ(MappedFile::open(path).value()->stamp(), before);
+  std::filesystem::copy_file(path, copy);
+  EXPECT_NE(MappedFile::open(copy).value()->stamp(), before);
+  const auto time = std::filesystem::last_write_time(path);
+  std::string after = before;
+  // The clock of files moves in steps of some milliseconds.
+  for (int i = 0; i < 100 && after == before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::ofstream(path) << "other";
+    std::filesystem::last_write_time(path, time);  // the other time of a file tells
+    after = MappedFile::open(path).value()->stamp();
+  }
+  EXPECT_NE(after, before);
 }
 
 }  // namespace

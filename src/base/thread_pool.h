@@ -12,6 +12,9 @@
 
 namespace quern {
 
+// Most threads that anybody may ask for.
+inline constexpr int kMaxThreads = 1024;
+
 // Borrowed callable `void(int64_t chunk, int thread)`; valid only during the call it is passed to.
 class ChunkFunction {
  public:

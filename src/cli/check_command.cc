@@ -2,6 +2,7 @@
 // Whoever doubts a text can run its receipt elsewhere; under strict the bits must be equal.
 #include <fmt/format.h>
 
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "generate/receipt.h"
@@ -44,7 +45,7 @@ void set_up_check(OptionSet& command, Action& action) {
   command
       .add_option("--threads", flags->options.device_options.num_threads,
                   "Threads; 0 takes what the machine offers")
-      .range(0, 4096);
+      .range(0, kMaxThreads);
   command.add_option("--isa", flags->options.device_options.isa,
                      "Cap on the instruction set, as in 'quern run'");
   command.footer("Example:\n  quern check once.json --device reference");

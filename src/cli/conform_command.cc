@@ -4,6 +4,7 @@
 
 #include "base/atomic_file.h"
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "conformance/conform.h"
@@ -66,7 +67,7 @@ void set_up_conform(OptionSet& command, Action& action) {
   command
       .add_option("--threads", flags->options.num_threads,
                   "Threads of the device under test; 1 and 3 are compared with it")
-      .range(1, 4096)
+      .range(1, kMaxThreads)
       .show_default();
   command.add_option("--isa", flags->options.isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "

@@ -7,6 +7,7 @@
 
 #include "base/environment.h"
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/progress_bar.h"
 
 namespace quern::cli {
@@ -17,7 +18,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--device", device, "Backend that runs the model; see 'quern devices'")
       .show_default();
   command.add_option("--threads", threads, "Threads; 0 takes what the machine offers")
-      .range(0, 1024)
+      .range(0, kMaxThreads)
       .show_default();
   command.add_option("--isa", isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "

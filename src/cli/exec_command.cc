@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/pass_flags.h"
 #include "cli/tensor_files.h"
@@ -156,7 +157,7 @@ void set_up_exec(OptionSet& command, Action& action) {
   command.add_option("--device", flags->device, "Backend that runs the graph; see 'quern devices'")
       .show_default();
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      .range(0, 4096)
+      .range(0, kMaxThreads)
       .show_default();
   command.add_option("--isa", flags->isa, "Cap on the instruction set, as in 'quern run'");
   command.add_option("--numerics", flags->numerics, "As in 'quern run'")

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/tensor_files.h"
 #include "conformance/host_values.h"
@@ -183,7 +184,7 @@ void set_up_op(OptionSet& command, Action& action) {
           "Converts float inputs, and the result where it is free; default: as in the files")
       .one_of({"f64", "f32", "f16", "bf16"});
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      .range(0, 4096);
+      .range(0, kMaxThreads);
   command.add_option("--isa", flags->isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
                      "avx512-bf16");

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "formats/quantize.h"
@@ -140,7 +141,7 @@ void set_up_quantize(OptionSet& command, Action& action) {
   command.add_flag("--pure", flags->options.is_pure,
                    "The base format for every matrix, the head too");
   command.add_option("--threads", flags->options.num_threads, "Threads; 0: all CPUs")
-      .range(0, 1024)
+      .range(0, kMaxThreads)
       .show_default();
   command.add_flag("--json", flags->is_json, "Report as JSON");
   command.footer(

@@ -47,6 +47,12 @@ Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
 
 }  // namespace
 
+template <class T>
+void SamplerFlags::add_option(OptionSet& command, const char* stage, const char* name, T& target,
+                              const char* help) {
+  stage_options_.push_back({name, stage, command.add_option(name, target, help).show_default()});
+}
+
 // In the order of the help text: what most people change first.
 void SamplerFlags::add_to(OptionSet& command) {
   command.add_option("--temp", options.temperature, "Temperature; 0 takes the best token")
@@ -64,52 +70,26 @@ void SamplerFlags::add_to(OptionSet& command) {
 
 // Defaults are those of SamplerOptions.
 void SamplerFlags::add_filter_flags(OptionSet& command) {
-  of_stage("--top-k", "top_k",
-           command.add_option("--top-k", options.top_k, "Keep the k best tokens; 0: off")
-               .show_default());
-  of_stage("--top-p", "top_p",
-           command
-               .add_option("--top-p", options.top_p,
-                           "Keep the best tokens up to this probability; 1: off")
-               .show_default());
-  of_stage("--min-p", "min_p",
-           command
-               .add_option("--min-p", options.min_p,
-                           "Drop tokens below this share of the best one's probability; 0: off")
-               .show_default());
-  of_stage("--typical-p", "typical",
-           command
-               .add_option("--typical-p", options.typical_p,
-                           "Keep tokens of typical surprise up to this probability; 1: off")
-               .show_default());
-  of_stage("--top-n-sigma", "top_n_sigma",
-           command
-               .add_option("--top-n-sigma", options.top_n_sigma,
-                           "Keep logits within n standard deviations of the best; 0: off")
-               .show_default());
-  of_stage("--xtc-probability", "xtc",
-           command
-               .add_option("--xtc-probability", options.xtc.probability,
-                           "How often the most expected tokens are left out; 0: off")
-               .show_default());
-  of_stage("--xtc-threshold", "xtc",
-           command
-               .add_option("--xtc-threshold", options.xtc.threshold,
-                           "Probability from which a token counts as expected")
-               .show_default());
+  add_option(command, "top_k", "--top-k", options.top_k, "Keep the k best tokens; 0: off");
+  add_option(command, "top_p", "--top-p", options.top_p,
+             "Keep the best tokens up to this probability; 1: off");
+  add_option(command, "min_p", "--min-p", options.min_p,
+             "Drop tokens below this share of the best one's probability; 0: off");
+  add_option(command, "typical", "--typical-p", options.typical_p,
+             "Keep tokens of typical surprise up to this probability; 1: off");
+  add_option(command, "top_n_sigma", "--top-n-sigma", options.top_n_sigma,
+             "Keep logits within n standard deviations of the best; 0: off");
+  add_option(command, "xtc", "--xtc-probability", options.xtc.probability,
+             "How often the most expected tokens are left out; 0: off");
+  add_option(command, "xtc", "--xtc-threshold", options.xtc.threshold,
+             "Probability from which a token counts as expected");
 }
 
 void SamplerFlags::add_temperature_flags(OptionSet& command) {
-  of_stage("--dynatemp-range", "temperature",
-           command
-               .add_option("--dynatemp-range", options.dynamic_temperature.range,
-                           "Moves the temperature by up to this with the entropy; 0: off")
-               .show_default());
-  of_stage("--dynatemp-exponent", "temperature",
-           command
-               .add_option("--dynatemp-exponent", options.dynamic_temperature.exponent,
-                           "Exponent on the entropy's share")
-               .show_default());
+  add_option(command, "temperature", "--dynatemp-range", options.dynamic_temperature.range,
+             "Moves the temperature by up to this with the entropy; 0: off");
+  add_option(command, "temperature", "--dynatemp-exponent", options.dynamic_temperature.exponent,
+             "Exponent on the entropy's share");
   command
       .add_option("--mirostat", options.mirostat.version,
                   "2: Mirostat 2 in place of all filters; 0: off")
@@ -120,44 +100,22 @@ void SamplerFlags::add_temperature_flags(OptionSet& command) {
 }
 
 void SamplerFlags::add_repetition_flags(OptionSet& command) {
-  of_stage("--repeat-penalty", "penalties",
-           command
-               .add_option("--repeat-penalty", options.penalties.repeat,
-                           "Divides the logits of tokens seen; 1: off")
-               .show_default());
-  of_stage("--frequency-penalty", "penalties",
-           command
-               .add_option("--frequency-penalty", options.penalties.frequency,
-                           "Subtracted for each time that a token was seen; 0: off")
-               .show_default());
-  of_stage("--presence-penalty", "penalties",
-           command
-               .add_option("--presence-penalty", options.penalties.presence,
-                           "Subtracted once for tokens seen; 0: off")
-               .show_default());
-  of_stage("--repeat-window", "penalties",
-           command
-               .add_option("--repeat-window", options.penalties.window,
-                           "Last tokens that the penalties look at; -1: all")
-               .show_default());
-  of_stage("--dry-multiplier", "dry",
-           command
-               .add_option("--dry-multiplier", options.dry.multiplier,
-                           "Penalty on tokens that continue a repetition; 0: off")
-               .show_default());
-  of_stage(
-      "--dry-base", "dry",
-      command.add_option("--dry-base", options.dry.base, "Growth of the penalty per repeated token")
-          .show_default());
-  of_stage("--dry-allowed-length", "dry",
-           command
-               .add_option("--dry-allowed-length", options.dry.allowed_length,
-                           "Repeated tokens that cost nothing")
-               .show_default());
-  of_stage(
-      "--dry-range", "dry",
-      command.add_option("--dry-range", options.dry.range, "Last tokens that are searched; -1: all")
-          .show_default());
+  add_option(command, "penalties", "--repeat-penalty", options.penalties.repeat,
+             "Divides the logits of tokens seen; 1: off");
+  add_option(command, "penalties", "--frequency-penalty", options.penalties.frequency,
+             "Subtracted for each time that a token was seen; 0: off");
+  add_option(command, "penalties", "--presence-penalty", options.penalties.presence,
+             "Subtracted once for tokens seen; 0: off");
+  add_option(command, "penalties", "--repeat-window", options.penalties.window,
+             "Last tokens that the penalties look at; -1: all");
+  add_option(command, "dry", "--dry-multiplier", options.dry.multiplier,
+             "Penalty on tokens that continue a repetition; 0: off");
+  add_option(command, "dry", "--dry-base", options.dry.base,
+             "Growth of the penalty per repeated token");
+  add_option(command, "dry", "--dry-allowed-length", options.dry.allowed_length,
+             "Repeated tokens that cost nothing");
+  add_option(command, "dry", "--dry-range", options.dry.range,
+             "Last tokens that are searched; -1: all");
   add_list(command, "--dry-breaker", breakers,
            "Text that no repetition spans; repeatable, in place of line break, ':', '\"', '*'");
 }
@@ -178,10 +136,6 @@ void SamplerFlags::add_logprobs_to(OptionSet& command) {
       .add_option("--logprobs", options.num_logprobs,
                   "With --json: log-probabilities of each token and of the N best")
       .range(0, 1000);
-}
-
-void SamplerFlags::of_stage(std::string name, std::string stage, Option option) {
-  stage_options_.push_back({std::move(name), std::move(stage), option});
 }
 
 // Options whose stage does not run would do nothing.

@@ -42,8 +42,10 @@ struct SamplerFlags {
   void add_filter_flags(OptionSet& command);
   void add_temperature_flags(OptionSet& command);
   void add_constraint_flags(OptionSet& command);
-  // Notes that an option acts in this stage.
-  void of_stage(std::string name, std::string stage, Option option);
+  // Adds an option that acts in `stage` alone.
+  template <class T>
+  void add_option(OptionSet& command, const char* stage, const char* name, T& target,
+                  const char* help);
   Result<void> check_stages(const SamplerOptions& sampler) const;
 
   struct StageOption {

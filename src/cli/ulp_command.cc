@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/progress_bar.h"
 #include "conformance/ulp_sweep.h"
@@ -100,7 +101,7 @@ void set_up_ulp(OptionSet& command, Action& action) {
       .range(1, 1 << 24)
       .show_default();
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
-      .range(0, 4096);
+      .range(0, kMaxThreads);
   command.add_option("--isa", flags->isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
                      "avx512-bf16");

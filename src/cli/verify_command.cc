@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/fail.h"
+#include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/progress_bar.h"
@@ -81,7 +82,8 @@ void set_up_verify(OptionSet& command, Action& action) {
   auto flags = std::make_shared<VerifyFlags>();
   flags->engine.add_to(command, false);
   command.add_option("--against", flags->against, "Backend that is believed").show_default();
-  command.add_option("--against-threads", flags->against_threads, "Its threads").range(0, 4096);
+  command.add_option("--against-threads", flags->against_threads, "Its threads")
+      .range(0, kMaxThreads);
   command.add_option("--against-isa", flags->against_isa, "Its cap on the instruction set");
   command.add_option("--prompt", flags->prompt, "Text whose tokens are fed").show_default();
   command.add_option("--tokens", flags->tokens, "Token ids instead of a text: 1,2,3");

@@ -83,20 +83,19 @@ Result<ConvertReport> convert_model(const GgufFile& source, const std::string& p
   ConvertReport report;
   report.num_tensors = static_cast<int64_t>(source.tensors().size());
   for (const GgufTensor& tensor : source.tensors()) report.weight_bytes += tensor.size_bytes;
+  const auto place_of = [&](size_t i) -> SplitPlace {
+    return {static_cast<int64_t>(i), static_cast<int64_t>(parts.size()), report.num_tensors};
+  };
   for (size_t i = 0; i < parts.size(); ++i) {
-    const SplitPlace place = {static_cast<int64_t>(i), static_cast<int64_t>(parts.size()),
-                              report.num_tensors};
-    report.paths.push_back(part_path(path, place));
+    report.paths.push_back(part_path(path, place_of(i)));
     QUERN_TRY(source.check_is_no_part(report.paths.back()));
   }
   std::vector<GgufWriter> writers;
   int64_t done = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const SplitPlace place = {static_cast<int64_t>(i), static_cast<int64_t>(parts.size()),
-                              report.num_tensors};
-    QUERN_ASSIGN_OR_RETURN(
-        GgufWriter writer,
-        GgufWriter::create(report.paths[i], part_metadata(source, place), parts[i], options.order));
+    QUERN_ASSIGN_OR_RETURN(GgufWriter writer,
+                           GgufWriter::create(report.paths[i], part_metadata(source, place_of(i)),
+                                              parts[i], options.order));
     for (const WeightInfo& info : parts[i]) {
       QUERN_ASSIGN_OR_RETURN(const Tensor tensor, source.weight(info.name));
       QUERN_TRY(writer.append(info.name, tensor));

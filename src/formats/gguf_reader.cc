@@ -54,7 +54,17 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
     return tl::unexpected(file.error().with_context(fmt::format("While reading '{}'", path)));
   }
   (*file)->parts_.front().path = path;
+  (*file)->parts_.front().stamp = mapped->stamp();
   return file;
+}
+
+std::string GgufFile::stamp() const {
+  std::string stamps;
+  for (const Part& part : parts_) {
+    if (part.stamp.empty()) return {};
+    stamps += part.stamp + ";";
+  }
+  return stamps;
 }
 
 Result<void> GgufFile::check_is_no_part(const std::string& path) const {

@@ -61,6 +61,8 @@ class GgufFile final : public WeightSource {
   std::vector<WeightInfo> list() const override;
   Result<WeightInfo> info(std::string_view name) const override;
   Result<Tensor> weight(std::string_view name) const override;
+  // Those of the files; empty for one in memory.
+  std::string stamp() const override;
 
  private:
   // One file of the model.
@@ -69,6 +71,7 @@ class GgufFile final : public WeightSource {
     std::shared_ptr<const void> owner;
     std::endian order = std::endian::little;
     std::string path = {};  // empty for one in memory
+    std::string stamp = {};
   };
   GgufFile() = default;
   // One file, whole model or part of one.

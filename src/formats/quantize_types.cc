@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/fail.h"
+#include "base/glob.h"
 #include "formats/gguf_types.h"
 #include "formats/row_fallback.h"
 #include "tensor/block_format.h"
@@ -182,27 +183,6 @@ class Chooser {
   QuantMixture mixture_;
   ModelFacts facts_;
 };
-
-// Linear in the text for each star, by going back to the last one only.
-bool matches_glob(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0;
-  size_t star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 // '*' is any text and '?' any character; a pattern without them matches anywhere.
 bool matches(const KeepRule& rule, std::string_view name) {

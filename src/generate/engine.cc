@@ -7,7 +7,6 @@
 
 #include "base/fail.h"
 #include "generate/parity_gate.h"
-#include "runtime/packed_weight_keeper.h"
 
 namespace quern {
 namespace {
@@ -92,23 +91,12 @@ Result<void> Engine::load_model() {
   }
   QUERN_ASSIGN_OR_RETURN(backend_, backends_->find(options_.device));
   QUERN_ASSIGN_OR_RETURN(device_, backend_->open(options_.device_options));
-  QUERN_TRY(keep_packed_weights());
+  QUERN_TRY(device_->keep_packed_weights(options_.pack_cache));
   const AdaptedWeights weights = files_.weights();
   QUERN_ASSIGN_OR_RETURN(executable_, compile_and_load(model().graph, *backend_, *device_, &weights,
                                                        options_.compile, options_.progress));
   QUERN_ASSIGN_OR_RETURN(kv_, device_->make_kv_store(*model().graph.find_state("kv")));
   return pass_parity_gate(weights);
-}
-
-// Only devices that pack weights can keep them; another one is not asked in silence.
-Result<void> Engine::keep_packed_weights() {
-  if (options_.pack_cache.empty()) return {};
-  auto* keeper = dynamic_cast<PackedWeightKeeper*>(device_.get());
-  if (keeper == nullptr) {
-    return fail::unimplemented("The device '{}' does not keep packed weights.", options_.device);
-  }
-  keeper->keep_packed_weights(options_.pack_cache);
-  return {};
 }
 
 // The reference needs no proof, and tests may switch it off.

@@ -118,7 +118,6 @@ class Engine {
 
   // Steps of open().
   Result<void> load_model();
-  Result<void> keep_packed_weights();
   Result<void> pass_parity_gate(const WeightSource& weights);
 
   // In the order of making: later members look at earlier ones.

@@ -13,28 +13,17 @@ namespace {
 
 using test::feed_all;
 using test::some_tokens;
-using test::TinyModelFile;
 
 // An engine on a tiny model, new for each test.
-class EngineTest : public testing::Test {
+class EngineTest : public test::TinyEngineTest<EngineTest> {
  protected:
-  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
-  static void TearDownTestSuite() { model_.reset(); }
-  void SetUp() override {
-    engine_ = model_->open();
-    ASSERT_NE(engine_, nullptr);
-  }
   int32_t new_sequence() { return engine_->kv().create_sequence().value(); }
   // The message of opening the model with these options.
   static std::string open_error(const EngineOptions& options) {
     const auto engine = Engine::open(model_->path(), options);
     return engine ? "no error" : engine.error().message;
   }
-
-  static std::unique_ptr<TinyModelFile> model_;
-  std::unique_ptr<Engine> engine_;
 };
-std::unique_ptr<TinyModelFile> EngineTest::model_;
 
 // Sizes of the synthetic model.
 TEST_F(EngineTest, KnowsItsModel) {

@@ -11,15 +11,12 @@ namespace quern {
 namespace {
 
 using test::some_tokens;
-using test::TinyModelFile;
 
 // A tiny model that is asked greedily.
-class GenerateTest : public testing::Test {
+class GenerateTest : public test::TinyEngineTest<GenerateTest> {
  protected:
-  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
-  static void TearDownTestSuite() { model_.reset(); }
   void SetUp() override {
-    engine_ = model_->open();
+    TinyEngineTest::SetUp();
     ASSERT_NE(engine_, nullptr);
     greedy_.sampler.temperature = 0;
     greedy_.max_tokens = 12;
@@ -36,12 +33,9 @@ class GenerateTest : public testing::Test {
     return result ? "no error" : result.error().message;
   }
 
-  static std::unique_ptr<TinyModelFile> model_;
-  std::unique_ptr<Engine> engine_;
   const std::vector<int32_t> prompt_ = some_tokens(11, 5);
   GenerateOptions greedy_;
 };
-std::unique_ptr<TinyModelFile> GenerateTest::model_;
 
 // Programs branch on them.
 TEST(StopReason, EachHasANameOfItsOwn) {

@@ -76,7 +76,8 @@ Result<std::vector<float>> run_reference(const GateSubject& subject) {
   return feed(subject, *executable, *kv, {subject.first_token, second_token(subject)}, 0);
 }
 
-// Between the samples that name a model here: each load pays for them.
+// Between the samples that name a model here, beside the stamp of its files: each load pays for
+// them.
 constexpr size_t kHashStride = size_t{256} << 10;
 // Files kept at most; the oldest make room.
 constexpr size_t kMaxKept = 64;
@@ -87,6 +88,7 @@ std::string cache_path(const GateSubject& subject) {
   Hasher hasher;
   hasher.text(QUERN_VERSION).number(semantic_hash(subject.model->graph));
   hasher.number(static_cast<uint64_t>(subject.first_token));
+  hasher.text(subject.weights->stamp());
   hash_weights(*subject.weights, hasher, kHashStride);
   const std::string name = fmt::format("parity-{:016x}.npy", hasher.digest());
   return (fs::path(subject.cache_folder) / name).string();

@@ -12,26 +12,15 @@ namespace {
 
 using test::feed_all;
 using test::some_tokens;
-using test::TinyModelFile;
 
 // A tiny model and a text of made-up tokens.
-class PerplexityTest : public testing::Test {
+class PerplexityTest : public test::TinyEngineTest<PerplexityTest> {
  protected:
-  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
-  static void TearDownTestSuite() { model_.reset(); }
-  void SetUp() override {
-    engine_ = model_->open();
-    ASSERT_NE(engine_, nullptr);
-  }
   std::string error(const std::vector<int32_t>& tokens, int64_t context) {
     const auto result = measure_perplexity(*engine_, tokens, context, {});
     return result ? "no error" : result.error().message;
   }
-
-  static std::unique_ptr<TinyModelFile> model_;
-  std::unique_ptr<Engine> engine_;
 };
-std::unique_ptr<TinyModelFile> PerplexityTest::model_;
 
 // exp of the mean of -log p over positions context/2 .. context-2 of each chunk.
 TEST_F(PerplexityTest, IsTheStatedMean) {

@@ -13,15 +13,12 @@ namespace {
 
 using test::feed_all;
 using test::some_tokens;
-using test::TinyModelFile;
 
 // A tiny model with a saved sequence of eight tokens.
-class PromptCacheTest : public testing::Test {
+class PromptCacheTest : public test::TinyEngineTest<PromptCacheTest> {
  protected:
-  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
-  static void TearDownTestSuite() { model_.reset(); }
   void SetUp() override {
-    engine_ = model_->open();
+    TinyEngineTest::SetUp();
     ASSERT_NE(engine_, nullptr);
     path_ = model_->file("cache.kv");
     const int32_t sequence = engine_->kv().create_sequence().value();
@@ -34,12 +31,9 @@ class PromptCacheTest : public testing::Test {
     return cached.value_or(CachedPrompt{});
   }
 
-  static std::unique_ptr<TinyModelFile> model_;
-  std::unique_ptr<Engine> engine_;
   std::string path_;
   const std::vector<int32_t> saved_ = some_tokens(1, 8);
 };
-std::unique_ptr<TinyModelFile> PromptCacheTest::model_;
 
 // A prompt, and how many of its tokens are in the file's sequence already.
 struct ReuseCase {

@@ -8,8 +8,6 @@
 namespace quern {
 namespace {
 
-using test::TinyModelFile;
-
 // Robust against one slow run.
 TEST(Median, IsTheMiddleOne) {
   EXPECT_EQ(median({}), 0);
@@ -20,14 +18,8 @@ TEST(Median, IsTheMiddleOne) {
 }
 
 // An engine on a tiny model.
-class SpeedTest : public testing::Test {
+class SpeedTest : public test::TinyEngineTest<SpeedTest> {
  protected:
-  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
-  static void TearDownTestSuite() { model_.reset(); }
-  void SetUp() override {
-    engine_ = model_->open();
-    ASSERT_NE(engine_, nullptr);
-  }
   std::string error(const SpeedCase& c) {
     SpeedMeter meter(*engine_);
     const auto sample = meter.measure(c, false);
@@ -39,11 +31,7 @@ class SpeedTest : public testing::Test {
     EXPECT_TRUE(engine_->kv().remove_sequence(id));
     return id;
   }
-
-  static std::unique_ptr<TinyModelFile> model_;
-  std::unique_ptr<Engine> engine_;
 };
-std::unique_ptr<TinyModelFile> SpeedTest::model_;
 
 // A rate of nothing would be infinite.
 TEST_F(SpeedTest, CasesBelowOneAreRefused) {

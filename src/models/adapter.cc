@@ -20,7 +20,8 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
   if (made_for != architecture) {
     return fail::invalid("The adapter is for '{}'; the model is '{}'.", made_for, architecture);
   }
-  if (weights != nullptr && weights->list().empty()) return fail::invalid("The adapter has no tensors.");
+  if (weights != nullptr && weights->list().empty())
+    return fail::invalid("The adapter has no tensors.");
   auto adapter = std::make_shared<Adapter>();
   QUERN_ASSIGN_OR_RETURN(adapter->alpha, metadata.number_or("adapter.lora.alpha", 0.0));
   adapter->prefix = std::move(prefix);
@@ -47,6 +48,17 @@ std::vector<WeightInfo> AdaptedWeights::list() const {
     }
   }
   return all;
+}
+
+std::string AdaptedWeights::stamp() const {
+  std::string stamps = base_.stamp();
+  if (stamps.empty()) return {};
+  for (const auto& adapter : adapters_) {
+    const std::string own = adapter->weights->stamp();
+    if (own.empty()) return {};
+    stamps += adapter->prefix + own;
+  }
+  return stamps;
 }
 
 // With the prefix, as the graph names it.

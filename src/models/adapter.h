@@ -47,6 +47,8 @@ class AdaptedWeights final : public WeightSource {
   std::vector<WeightInfo> list() const override;
   Result<WeightInfo> info(std::string_view name) const override;
   Result<Tensor> weight(std::string_view name) const override;
+  // Empty where one of the sources cannot tell.
+  std::string stamp() const override;
 
  private:
   // The adapter whose prefix the name has.

@@ -5,29 +5,15 @@
 
 #include "quern/graph_builder.h"
 #include "quern/op.h"
+#include "support/memory_rules.h"
 
 namespace quern {
 namespace {
 
-NodeMemory plain_rules(const Graph& graph, NodeId id) {
-  const std::string& op = graph.node(id).op->id;
-  NodeMemory memory;
-  if (op == "Input" || op == "graph.weight") memory.kind = NodeMemory::Kind::kNone;
-  if (op == "shape.reshape") memory.kind = NodeMemory::Kind::kView;
-  return memory;
-}
+using test::packing_rules;
+using test::viewing_rules;
 
-// quant.dynamic has a packed form of 1000 bytes, which projection.linear reads; weights are packed.
-NodeMemory packing_rules(const Graph& graph, NodeId id) {
-  NodeMemory memory = plain_rules(graph, id);
-  const std::string& op = graph.node(id).op->id;
-  memory.has_packed_form = op == "quant.dynamic";
-  if (op == "projection.linear") {
-    memory.packed_ports = {0, 3};
-    memory.loaded_ports = {1};
-  }
-  return memory;
-}
+// Of quant.dynamic.
 int64_t packed_bytes(const Node&, std::span<const Shape>) {
   return 1000;
 }
@@ -71,7 +57,7 @@ constexpr std::string_view kChain = R"(graph {
 
 // The one read and the one written.
 TEST(MemoryPlan, AChainNeedsTheRoomOfTwoValues) {
-  const Planned p(kChain, {.of_node = plain_rules});
+  const Planned p(kChain, {.of_node = viewing_rules});
   EXPECT_EQ(p.sizes.arena_bytes, 2 * 16 * 16 * 4);
   EXPECT_EQ(p.sizes.high_water_bytes, p.sizes.arena_bytes);
   EXPECT_EQ(p.sizes.unplanned_bytes, 4 * 16 * 16 * 4);
@@ -81,7 +67,7 @@ TEST(MemoryPlan, AChainNeedsTheRoomOfTwoValues) {
 
 // For debugging.
 TEST(MemoryPlan, WithoutReuseEveryValueHasItsOwn) {
-  const Planned p(kChain, {.of_node = plain_rules, .packed_bytes = nullptr, .reuses = false});
+  const Planned p(kChain, {.of_node = viewing_rules, .packed_bytes = nullptr, .reuses = false});
   EXPECT_EQ(p.sizes.arena_bytes, p.sizes.unplanned_bytes);
   EXPECT_EQ(p.sizes.high_water_bytes, p.sizes.unplanned_bytes);
 }
@@ -98,7 +84,7 @@ TEST(MemoryPlan, OffsetsOfValuesThatLiveTogetherDoNotMeet) {
   output z = %z
 }
 )",
-                  {.of_node = plain_rules});
+                  {.of_node = viewing_rules});
   for (size_t i = 0; i < p.plan.storages.size(); ++i) {
     for (size_t j = i + 1; j < p.plan.storages.size(); ++j) {
       const Storage &a = p.plan.storages[i], &b = p.plan.storages[j];
@@ -124,7 +110,7 @@ TEST(MemoryPlan, InPlaceChainsShareOneStorage) {
   output z = %z
 }
 )",
-                  {.of_node = plain_rules});
+                  {.of_node = viewing_rules});
   EXPECT_EQ(p.storage("a"), p.storage("c"));
   EXPECT_EQ(p.sizes.arena_bytes, 16 * 16 * 4);
   EXPECT_EQ(p.sizes.unplanned_bytes, 3 * 16 * 16 * 4);
@@ -139,7 +125,7 @@ TEST(MemoryPlan, AnInputIsNeverWrittenInPlace) {
   output z = %z
 }
 )",
-                  {.of_node = plain_rules});
+                  {.of_node = viewing_rules});
   EXPECT_EQ(p.storage("x")->home, Home::kInput);
   EXPECT_EQ(p.storage("a")->home, Home::kArena);
 }
@@ -157,7 +143,7 @@ TEST(MemoryPlan, ViewsKeepWhatTheyViewAlive) {
   output z = %z
 }
 )",
-                  {.of_node = plain_rules});
+                  {.of_node = viewing_rules});
   EXPECT_EQ(p.storage("v"), p.storage("a"));
   EXPECT_EQ(p.storage("a")->last, 3);
   EXPECT_EQ(p.sizes.arena_bytes, 2 * 16 * 16 * 4);
@@ -194,7 +180,7 @@ TEST(MemoryPlan, AnOutputNeedsItsPlainFormToo) {
 
 // Symbols may be 0.
 TEST(MemoryPlan, EmptyTensorsTakeNoBytes) {
-  const Planned p(kChain, {.of_node = plain_rules}, 0);
+  const Planned p(kChain, {.of_node = viewing_rules}, 0);
   EXPECT_EQ(p.sizes.unplanned_bytes, 0);
   EXPECT_EQ(p.sizes.high_water_bytes, 0);
 }
@@ -202,7 +188,7 @@ TEST(MemoryPlan, EmptyTensorsTakeNoBytes) {
 // Before anything is allocated.
 TEST(MemoryPlan, SizesPastTheLimitAreAnError) {
   const Graph graph = graph_of(kChain);
-  const auto plan = plan_memory(graph, {}, {.of_node = plain_rules});
+  const auto plan = plan_memory(graph, {}, {.of_node = viewing_rules});
   ASSERT_TRUE(plan.has_value());
   SymbolValues symbols;
   symbols.set('T', int64_t{1} << 42);
@@ -220,7 +206,7 @@ TEST(MemoryPlan, AnUnboundSymbolIsAnError) {
 
 // With the name.
 TEST(MemoryPlan, AnUnknownReadableNameIsAnError) {
-  const auto plan = plan_memory(graph_of(kChain), {"nothing"}, {.of_node = plain_rules});
+  const auto plan = plan_memory(graph_of(kChain), {"nothing"}, {.of_node = viewing_rules});
   ASSERT_FALSE(plan.has_value());
   EXPECT_EQ(plan.error().code, ErrorCode::kNotFound);
 }

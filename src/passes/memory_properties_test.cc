@@ -10,28 +10,11 @@
 #include "passes/memory_plan.h"
 #include "quern/graph_builder.h"
 #include "quern/op.h"
+#include "support/memory_rules.h"
 
 namespace quern {
 namespace {
 
-// Rules as of a backend that views reshapes, and packs quantised activations if asked.
-NodeMemory viewing(const Graph& graph, NodeId id) {
-  const std::string& op = graph.node(id).op->id;
-  NodeMemory memory;
-  if (op == "Input" || op == "graph.weight") memory.kind = NodeMemory::Kind::kNone;
-  if (op == "shape.reshape") memory.kind = NodeMemory::Kind::kView;
-  return memory;
-}
-NodeMemory packing(const Graph& graph, NodeId id) {
-  NodeMemory memory = viewing(graph, id);
-  const std::string& op = graph.node(id).op->id;
-  memory.has_packed_form = op == "quant.dynamic";
-  if (op == "projection.linear") {
-    memory.packed_ports = {0, 3};
-    memory.loaded_ports = {1};
-  }
-  return memory;
-}
 int64_t packed_bytes(const Node&, std::span<const Shape> outputs) {
   return outputs[0].num_elements() + 3;
 }
@@ -271,10 +254,11 @@ TEST_P(PlansOfRandomGraphs, AreTheSameEveryTime) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, PlansOfRandomGraphs,
-    testing::Values(Case{"views", {.of_node = viewing, .packed_bytes = nullptr}},
-                    Case{"packs", {.of_node = packing, .packed_bytes = packed_bytes}},
-                    Case{"reuses_nothing",
-                         {.of_node = packing, .packed_bytes = packed_bytes, .reuses = false}}),
+    testing::Values(
+        Case{"views", {.of_node = test::viewing_rules, .packed_bytes = nullptr}},
+        Case{"packs", {.of_node = test::packing_rules, .packed_bytes = packed_bytes}},
+        Case{"reuses_nothing",
+             {.of_node = test::packing_rules, .packed_bytes = packed_bytes, .reuses = false}}),
     [](const auto& info) { return info.param.name; });
 
 // Reuse is worth its trouble: deep graphs need a small part of what their values take together.
@@ -287,7 +271,8 @@ TEST(MemoryPlans, ReuseSavesMostOfADeepGraph) {
   builder.output("z", x);
   const auto graph = builder.finish();
   ASSERT_TRUE(graph);
-  const auto plan = plan_memory(*graph, {}, {.of_node = viewing, .packed_bytes = nullptr});
+  const auto plan =
+      plan_memory(*graph, {}, {.of_node = test::viewing_rules, .packed_bytes = nullptr});
   const auto sizes = size_plan(*graph, *plan, *resolve_shapes(*graph, {}));
   ASSERT_TRUE(sizes);
   EXPECT_EQ(sizes->arena_bytes, 2 * 8 * 8 * 4);
@@ -303,7 +288,8 @@ TEST(MemoryPlans, ReadableValuesAreResults) {
   builder.output("z", b);
   const auto graph = builder.finish();
   ASSERT_TRUE(graph);
-  const auto plan = plan_memory(*graph, {"a"}, {.of_node = viewing, .packed_bytes = nullptr});
+  const auto plan =
+      plan_memory(*graph, {"a"}, {.of_node = test::viewing_rules, .packed_bytes = nullptr});
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->results.size(), 2u);
   EXPECT_EQ(plan->results[0].name, "z");
@@ -320,7 +306,8 @@ TEST(MemoryPlans, AnInputCanBeAResult) {
   builder.output("z", x);
   const auto graph = builder.finish();
   ASSERT_TRUE(graph);
-  const auto plan = plan_memory(*graph, {}, {.of_node = viewing, .packed_bytes = nullptr});
+  const auto plan =
+      plan_memory(*graph, {}, {.of_node = test::viewing_rules, .packed_bytes = nullptr});
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->steps.empty());
   const int32_t storage = plan->value_storage[static_cast<size_t>(x)];

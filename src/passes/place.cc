@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/fail.h"
+#include "base/glob.h"
 #include "passes/graph_copier.h"
 #include "quern/op.h"
 
@@ -20,10 +21,15 @@ bool is_everywhere(const Node& node) {
 }
 
 // The node's own wish, else the first pattern that fits its name, else the first target.
+// Stars alone are special.
+bool matches(std::string_view pattern, std::string_view name) {
+  return matches_glob(pattern, name, 0);
+}
+
 const std::string& device_for(const Node& node, const PassOptions& options) {
   if (!node.device.empty()) return node.device;
   for (const auto& [pattern, target] : options.placement) {
-    if (matches_pattern(node.name, pattern)) return target;
+    if (matches(pattern, node.name)) return target;
   }
   return options.targets.front().name;
 }
@@ -52,7 +58,7 @@ Result<void> check_state(const Node& node, const std::string& device,
 Result<void> check_patterns(const Graph& graph, const PassOptions& options) {
   for (const auto& [pattern, target] : options.placement) {
     const bool fits = std::ranges::any_of(graph.nodes(), [&](const Node& node) {
-      return !is_everywhere(node) && matches_pattern(node.name, pattern);
+      return !is_everywhere(node) && matches(pattern, node.name);
     });
     if (!fits) {
       return fail::not_found("No node has a name like '{}', which is to be placed on '{}'.",
@@ -127,28 +133,6 @@ class Placer {
 };
 
 }  // namespace
-
-// Remembers the last star only: what an earlier one took never needs to change, so that the time is
-// at most the product of the lengths.
-bool matches_pattern(std::string_view name, std::string_view pattern) {
-  size_t i = 0, p = 0;
-  size_t star = std::string_view::npos, taken = 0;  // the star's place, and where its run ends
-  while (i < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      taken = i;
-    } else if (p < pattern.size() && pattern[p] == name[i]) {
-      ++i;
-      ++p;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      i = ++taken;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
-}
 
 // With one device, nodes without a wish are left as they are and those that named it lose the
 // name: both compile to the same graph.

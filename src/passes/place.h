@@ -13,7 +13,4 @@ namespace quern {
 // Errors: an unknown device or one state used on two devices, with the node's name.
 Result<Graph> place(const Graph& graph, const PassOptions& options);
 
-// Whether `name` matches a pattern in which '*' stands for any text.
-bool matches_pattern(std::string_view name, std::string_view pattern);
-
 }  // namespace quern

@@ -51,6 +51,12 @@ std::string_view support_name(Support::Kind kind) {
 }
 
 // From what the backend says it supports; backends with several kernels override it.
+Result<void> Device::keep_packed_weights(const std::string& folder) {
+  if (folder.empty()) return {};
+  return fail::unimplemented("A device of architecture '{}' keeps no packed weights.",
+                             capabilities().arch);
+}
+
 KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
   const Support support = supports(*node.op);
   switch (support.kind) {

@@ -45,6 +45,8 @@ class PeersTest(unittest.TestCase):
         self.model = self.path("some.q4_0.gguf")
         with open(self.model, "wb") as file:
             file.write(b"x" * 1000)
+        with open(self.path("text"), "w", encoding="utf-8") as file:
+            file.write("words")
         self.add("quern", QUERN.replace("PERPLEXITY", "10.0"))
         os.mkdir(self.path("bin"))
         self.add("bin/llama-bench", LLAMA_BENCH)
@@ -62,10 +64,11 @@ class PeersTest(unittest.TestCase):
             file.write(f"#!{sys.executable}\n{source}")
         os.chmod(self.path(name), stat.S_IRWXU)
 
-    def peers(self, *more):
+    def peers(self, *more, has_text=True):
+        text = ["--text", self.path("text")] if has_text else []
         command = [sys.executable, PEERS, "--llama", self.folder, "--quern", self.path("quern"),
                    "--folder", self.path("made"), "--shapes", "", "--threads", "3",
-                   "--repetitions", "1", "--models", self.model, *more]
+                   "--repetitions", "1", "--models", self.model, *text, *more]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def results(self, *more):
@@ -95,16 +98,20 @@ class PeersTest(unittest.TestCase):
             self.assertGreater(values["memory"][name], 0)
 
     def test_perplexities_within_one_percent_pass(self):
-        with open(self.path("text"), "w", encoding="utf-8") as file:
-            file.write("words")
-        _, report = self.results("--metrics", "prefill", "--text", self.path("text"))
+        _, report = self.results("--metrics", "prefill")
         self.assertEqual(report["perplexities"]["some.q4_0.gguf"]["llama.cpp"], 10.05)
 
     def test_perplexities_further_apart_end_it(self):
         self.add("quern", QUERN.replace("PERPLEXITY", "10.2"))
-        done = self.peers("--metrics", "prefill", "--text", self.model)
+        done = self.peers("--metrics", "prefill")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("more than 1 % apart", done.stderr)
+
+    def test_real_models_are_not_timed_without_a_text_to_agree_on(self):
+        done = self.peers("--metrics", "prefill", has_text=False)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--models needs --text", done.stderr)
+        self.assertEqual(done.stdout, "")
 
     def test_a_peer_that_fails_ends_it_with_what_it_said(self):
         self.add("bin/llama-bench", 'import sys; sys.exit("no such model")')

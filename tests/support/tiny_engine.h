@@ -38,6 +38,22 @@ class TinyModelFile {
   TemporaryFolder folder_{"tiny_engine"};
 };
 
+// A test with an engine on the model of its suite, new for each test. Suites derive from
+// TinyEngineTest<Themselves>, so that each has a model of its own.
+template <class Suite>
+class TinyEngineTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { model_ = std::make_unique<TinyModelFile>(); }
+  static void TearDownTestSuite() { model_.reset(); }
+  void SetUp() override {
+    engine_ = model_->open();
+    ASSERT_NE(engine_, nullptr);
+  }
+
+  static inline std::unique_ptr<TinyModelFile> model_;
+  std::unique_ptr<Engine> engine_;
+};
+
 // Tokens start, start + 37, start + 74, ... modulo 500: all in the vocabulary, none twice in a row.
 inline std::vector<int32_t> some_tokens(int32_t start, int32_t count) {
   std::vector<int32_t> ids;

@@ -8,13 +8,9 @@
 #include "base/fail.h"
 #include "hw/host_memory.h"
 #include "runtime/host_kv_store.h"
-#include "runtime/packed_weight_keeper.h"
 
 namespace quern::cpu {
 namespace {
-
-// More threads than any machine that this runs on has CPUs.
-constexpr int kMaxThreads = 1024;
 
 // The best kernels of this machine, or those of the level that was asked for. Never a lower one in
 // silence.
@@ -44,7 +40,7 @@ Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
   return capabilities;
 }
 
-class CpuDevice final : public Device, public PackedWeightKeeper {
+class CpuDevice final : public Device {
  public:
   CpuDevice(int num_threads, const KernelTable& kernels)
       : machine_(std::make_shared<Machine>(num_threads, kernels)),
@@ -75,7 +71,10 @@ class CpuDevice final : public Device, public PackedWeightKeeper {
     }
     return make_executable(*plan, machine_, weights, progress);
   }
-  void keep_packed_weights(const std::string& folder) override { machine_->pack_cache = folder; }
+  Result<void> keep_packed_weights(const std::string& folder) override {
+    machine_->pack_cache = folder;
+    return {};
+  }
   Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
     QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
     return std::unique_ptr<KvStore>(std::move(store));

@@ -1,6 +1,7 @@
 // Weights and constants of a graph, as plain tensors.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backends/cpu/plan.h"
@@ -25,6 +26,8 @@ class LoadedValues {
   Result<Tensor> fetch(ValueId value) const;
   // After packing: a mapped file gives back the memory of the weight; kept tensors read it again.
   void release(ValueId value) const;
+  // Of the source; empty where it has none.
+  std::string stamp() const { return weights_ == nullptr ? std::string() : weights_->stamp(); }
   // A kept tensor; empty for every other value.
   const Tensor& kept(ValueId value) const { return kept_[static_cast<size_t>(value)]; }
   // After it, weights that were not kept cannot be fetched any more.

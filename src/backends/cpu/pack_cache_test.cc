@@ -11,7 +11,6 @@
 
 #include "backends/cpu/backend.h"
 #include "quern/graph_builder.h"
-#include "runtime/packed_weight_keeper.h"
 #include "support/graph_runner.h"
 #include "support/temporary_folder.h"
 
@@ -170,10 +169,10 @@ class CachedGraph : public PackCacheTest {
     made.add("f", random_tensor(DType::kF16, Shape{9, kColumns}, random));
     return made;
   }
-  RunResult run(const MemoryWeights& weights, bool is_cached, const std::string& isa = {}) const {
+  RunResult run(const WeightSource& weights, bool is_cached, const std::string& isa = {}) const {
     const auto backend = make_cpu_backend();
     const auto device = *backend->open({.num_threads = 2, .isa = isa});
-    if (is_cached) dynamic_cast<PackedWeightKeeper&>(*device).keep_packed_weights(folder());
+    if (is_cached) EXPECT_TRUE(device->keep_packed_weights(folder()));
     auto loaded = compile_and_load(graph(), *backend, *device, &weights, {});
     EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
     std::mt19937 random(2);
@@ -202,6 +201,61 @@ TEST_F(CachedGraph, OtherWeightsAndOtherKernelsHaveFilesOfTheirOwn) {
   EXPECT_EQ(num_files(), 2);
   EXPECT_TRUE(quern::test::same_result_bits(run(other, true, "scalar"), run(other, false)));
   EXPECT_GE(num_files(), 2);
+}
+
+// The weights of `base` with one byte in the middle of "f" changed.
+class OneByteOff final : public WeightSource {
+ public:
+  explicit OneByteOff(const WeightSource& base, std::string stamp = {})
+      : base_(base), stamp_(std::move(stamp)) {}
+  std::vector<WeightInfo> list() const override { return base_.list(); }
+  Result<WeightInfo> info(std::string_view name) const override { return base_.info(name); }
+  Result<Tensor> weight(std::string_view name) const override {
+    QUERN_ASSIGN_OR_RETURN(const Tensor tensor, base_.weight(name));
+    if (name != "f") return tensor;
+    QUERN_ASSIGN_OR_RETURN(const auto view, tensor.host_view());
+    std::vector<std::byte> bytes(view.begin(), view.end());
+    bytes[bytes.size() / 2] ^= std::byte{1};
+    return Tensor::from_bytes(tensor.dtype(), tensor.shape(), bytes);
+  }
+  std::string stamp() const override { return stamp_; }
+
+ private:
+  const WeightSource& base_;
+  std::string stamp_;
+};
+
+// Weights without a stamp are hashed to the last byte.
+TEST_F(CachedGraph, OneChangedByteIsAnotherWeight) {
+  const auto w = weights(1);
+  const OneByteOff changed(w);
+  run(w, true);
+  const RunResult expected = run(changed, false);
+  EXPECT_FALSE(quern::test::same_result_bits(run(w, false), expected));
+  EXPECT_TRUE(quern::test::same_result_bits(run(changed, true), expected));
+  EXPECT_EQ(num_files(), 2);
+}
+
+// Weights of a file are known by its stamp: another state of the file is packed anew.
+TEST_F(CachedGraph, AnotherStampIsAnotherWeight) {
+  const auto w = weights(1);
+  const OneByteOff before(w, "1:2:3"), after(w, "1:2:4");
+  const RunResult expected = run(before, true);
+  ASSERT_EQ(num_files(), 1);
+  EXPECT_TRUE(quern::test::same_result_bits(run(before, true), expected));
+  EXPECT_EQ(num_files(), 1);
+  EXPECT_TRUE(quern::test::same_result_bits(run(after, true), expected));
+  EXPECT_EQ(num_files(), 2);
+}
+
+TEST(PackCacheDevices, OthersRefuseToKeepWeights) {
+  const BackendRegistry backends = register_backends();
+  const auto device = (*backends.find("reference"))->open({});
+  ASSERT_TRUE(device);
+  EXPECT_TRUE((*device)->keep_packed_weights(""));
+  const auto kept = (*device)->keep_packed_weights("folder");
+  ASSERT_FALSE(kept);
+  EXPECT_EQ(kept.error().code, ErrorCode::kUnimplemented);
 }
 
 }  // namespace

@@ -9,9 +9,6 @@ namespace {
 
 // Raised whenever the bytes that pack_weight() writes change for some weight.
 constexpr uint64_t kPackedLayoutVersion = 1;
-// Bytes that are hashed of each piece of a weight, and the size of a piece.
-constexpr size_t kSampleBytes = 64;
-constexpr size_t kPieceBytes = size_t{256} << 10;
 
 uint64_t id_of(const Graph& graph, ValueId value, int64_t part, ActivationKind kind) {
   return Hasher()
@@ -21,14 +18,10 @@ uint64_t id_of(const Graph& graph, ValueId value, int64_t part, ActivationKind k
       .digest();
 }
 
-Result<void> hash_samples(const Tensor& weight, Hasher& hasher) {
+Result<void> hash_bytes(const Tensor& weight, Hasher& hasher) {
   hasher.text(dtype_name(weight.dtype())).text(weight.shape().to_string());
   QUERN_ASSIGN_OR_RETURN(const auto bytes, weight.host_view());
-  for (size_t at = 0; at < bytes.size(); at += kPieceBytes) {
-    hasher.bytes(bytes.data() + at, std::min(kSampleBytes, bytes.size() - at));
-  }
-  const size_t tail = std::min(kSampleBytes, bytes.size());
-  hasher.bytes(bytes.data() + bytes.size() - tail, tail);
+  hasher.bytes(bytes.data(), bytes.size());
   return {};
 }
 
@@ -47,6 +40,9 @@ Result<PackCache> open_pack_cache(const Graph& graph, const Plan& plan, const Lo
   if (machine.pack_cache.empty()) return PackCache();
   Hasher hasher;
   hash_layout(machine.kernels.linear, hasher);
+  if (const std::string stamp = loaded.stamp(); !stamp.empty()) {
+    return PackCache(machine.pack_cache, hasher.text(stamp).digest());
+  }
   for (const PlannedStep& step : plan.steps) {
     for (const int port : {step.entry->packed_weight, step.entry->second_packed_weight}) {
       if (port < 0) continue;
@@ -54,7 +50,7 @@ Result<PackCache> open_pack_cache(const Graph& graph, const Plan& plan, const Lo
       if (!is_loaded(graph, value)) continue;
       hasher.text(graph.value(value).name);
       QUERN_ASSIGN_OR_RETURN(const Tensor weight, loaded.fetch(value));
-      QUERN_TRY(hash_samples(weight, hasher));
+      QUERN_TRY(hash_bytes(weight, hasher));
     }
   }
   return PackCache(machine.pack_cache, hasher.digest());

@@ -14,8 +14,8 @@ Result<PackedWeight> pack_value(const StepRequest& request, ValueId value, int64
                                 const Tensor& weight, ActivationKind kind);
 
 // The cache for the weights that `plan` packs, in the machine's folder; none where it has no
-// folder. Its key is the layout of the kernels and, of each weight, name, type, shape and samples
-// of its bytes: other weights show, a single changed byte need not.
+// folder. Its key is the layout of the kernels and the stamp of the source, or, where the source
+// has none, all bytes of the weights: what was packed of other weights is never found.
 // Errors: of reading weights.
 Result<PackCache> open_pack_cache(const Graph& graph, const Plan& plan, const LoadedValues& loaded,
                                   const Machine& machine);

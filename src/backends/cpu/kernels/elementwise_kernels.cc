@@ -10,18 +10,6 @@
 namespace quern::cpu {
 namespace {
 
-// The vector of the formulas: a vector of one lane is a plain number to them.
-template <class V>
-struct FormulaLane {
-  using Type = V;
-};
-template <class V>
-requires(kLanesOf<V> == 1) struct FormulaLane<V> {
-  using Type = ElementOf<V>;
-};
-template <class T>
-using Lane = typename FormulaLane<VectorFor<T>>::Type;
-
 // Vectors that are computed side by side: a formula is one long chain, and with instructions of
 // several interleaved (-fschedule-insns) the processor has something to do while it waits. With 16
 // registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 33 to 27.

@@ -15,8 +15,6 @@ namespace {
 
 constexpr int kGemmHeight = kLanes >= 16 ? 24 : 6;
 constexpr int kGemmVectors = kLanes >= 16 ? 1 : 2;
-// Elements of k that are folded into one block sum: the definition of blocked(256).
-constexpr int64_t kGemmFold = 256;
 
 template <class Vec>
 struct GemmPanel {

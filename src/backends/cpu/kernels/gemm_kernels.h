@@ -17,6 +17,9 @@
 
 namespace quern::cpu {
 
+// Elements of k that are folded into one block sum: the definition of blocked(256).
+static constexpr int64_t kGemmFold = 256;
+
 // Height of the next tile when `rest` rows, at least 1, are left. Static: see vector-inl.h.
 static constexpr int64_t gemm_tile_height(int64_t rest, int64_t height) {
   return 3 * rest > 2 * height ? height : (3 * rest > height ? height / 3 * 2 : height / 3);

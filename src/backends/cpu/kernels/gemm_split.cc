@@ -8,10 +8,9 @@
 namespace quern::cpu {
 namespace {
 
-// Bytes of a fold of 256 of the tiles, and of the panels, of one block: together half of a
+// Bytes of one fold of the tiles, and of the panels, of one block: together half of a
 // second-level cache of 1 MB. (512, 1,024 and 2,048: sizes from 128 to 256 KB are within 1 %.)
 constexpr int64_t kOperandBytes = int64_t{240} << 10;
-constexpr int64_t kFold = 256;
 // Enough blocks for a thread that is slowed down by others to leave work to the rest.
 constexpr int64_t kBlocksPerThread = 8;
 
@@ -31,7 +30,7 @@ GemmSplit::GemmSplit(int64_t m, int64_t n, int64_t height, int64_t width, int64_
       tiles_(ceil_divide(m, height)),
       panels_(ceil_divide(n, width)) {
   if (tiles_ == 0 || panels_ == 0) return;  // no blocks, no folds
-  const int64_t fitting = kOperandBytes / (kFold * element_bytes);
+  const int64_t fitting = kOperandBytes / (kGemmFold * element_bytes);
   row_blocks_ = ceil_divide(tiles_, std::max<int64_t>(1, fitting / height));
   column_blocks_ = ceil_divide(panels_, std::max<int64_t>(1, fitting / width));
   const int64_t wanted = num_threads == 1 ? 1 : kBlocksPerThread * num_threads;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "backends/cpu/kernels/attention_kernels.h"
 #include "backends/cpu/kernels/convolution_kernels.h"
@@ -43,6 +44,17 @@ struct KernelTable {
   RopeKernels rope;
   SoftmaxKernels softmax;
 };
+
+// The functions for T, float or double, of a family that has both.
+template <class T, class Family>
+const auto& functions_of(const Family& family) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+  if constexpr (std::is_same_v<T, float>) {
+    return family.f32;
+  } else {
+    return family.f64;
+  }
+}
 
 // The tables of this build, lowest level first; the machine need not support them.
 std::span<const KernelTable> kernel_tables();

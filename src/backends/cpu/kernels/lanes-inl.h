@@ -28,6 +28,18 @@ using VectorFor = typename VectorOfElement<T>::Type;
 template <class V>
 constexpr int kLanesOf = sizeof(V) / sizeof(ElementOf<V>);
 
+// The vector of the formulas: a vector of one lane is a plain number to them.
+template <class V>
+struct FormulaLane {
+  using Type = V;
+};
+template <class V>
+requires(kLanesOf<V> == 1) struct FormulaLane<V> {
+  using Type = ElementOf<V>;
+};
+template <class T>
+using Lane = typename FormulaLane<VectorFor<T>>::Type;
+
 template <class T, int kCount>
 struct SmallVector {
   typedef T Type __attribute__((vector_size(kCount * sizeof(T))));

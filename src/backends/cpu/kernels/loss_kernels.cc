@@ -9,22 +9,12 @@
 namespace quern::cpu {
 namespace {
 
-// The scalar level's vectors of one lane are plain numbers to the formulas.
-template <class V>
-struct TermLane {
-  using Type = V;
-};
-template <class V>
-requires(kLanesOf<V> == 1) struct TermLane<V> {
-  using Type = ElementOf<V>;
-};
-
 // The lanes(32) sum of Term over one chunk; elements past the last vector go one by one, with the
 // same formula and so the same bits.
 template <class T, class Term>
 T sum_terms(const T* x, const T* y, int64_t n, T p, T q) {
   using V = VectorFor<T>;
-  using L = typename TermLane<V>::Type;
+  using L = Lane<T>;
   return lanes_sum<V>(
       n,
       [&](int64_t i) {

@@ -3,20 +3,12 @@
 #include <algorithm>
 
 #include "backends/cpu/kernels/gemm_split.h"
+#include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/linear.h"
 #include "base/checked_math.h"
 
 namespace quern::cpu {
 namespace {
-
-template <class T>
-const GemmFunctions<T, T>& functions(const KernelTable& kernels) {
-  if constexpr (sizeof(T) == 8) {
-    return kernels.gemm.f64;
-  } else {
-    return kernels.gemm.f32;
-  }
-}
 
 // What is packed, and where. A single tile of rows reads b only once: packing would cost more.
 template <class T>
@@ -35,7 +27,7 @@ struct PackedMatmul {
 
 template <class T>
 int64_t matmul_scratch_bytes(const KernelTable& kernels, const MatmulSize& size, int num_threads) {
-  const GemmFunctions<T, T>& f = functions<T>(kernels);
+  const GemmFunctions<T, T>& f = functions_of<T>(kernels.gemm);
   const PackedMatmul<T> packed(f, size.m, size.k, size.n);
   const GemmSplit split(size.m, size.n, f.height, f.width, sizeof(T), num_threads);
   const auto element = static_cast<int64_t>(sizeof(T));
@@ -51,7 +43,7 @@ void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& p
     if (call.finish != nullptr) (*call.finish)({0, call.m, 0, call.n, 0});
     return;
   }
-  const GemmFunctions<T, T>& f = functions<T>(kernels);
+  const GemmFunctions<T, T>& f = functions_of<T>(kernels.gemm);
   const auto kernel = call.fuses ? f.fused : f.separate;
   const PackedMatmul<T> packed(f, call.m, call.k, call.n);
   const auto element = static_cast<int64_t>(sizeof(T));

@@ -9,21 +9,11 @@
 namespace quern::cpu {
 namespace {
 
-// The scalar level's vectors of one lane are plain numbers to the rules.
-template <class V>
-struct RuleLane {
-  using Type = V;
-};
-template <class V>
-requires(kLanesOf<V> == 1) struct RuleLane<V> {
-  using Type = ElementOf<V>;
-};
-
 // rule_numbers is a Rule<T>: the table of functions has one type for all rules. Elements past the
 // last vector take the scalar form of the same formulas.
 template <class T, template <class> class Rule>
 void update(const void* rule_numbers, const OptimizerPass<T>& pass) {
-  using V = typename RuleLane<VectorFor<T>>::Type;
+  using V = Lane<T>;
   constexpr int kWidth = sizeof(V) / sizeof(T);
   constexpr int kStates = Rule<T>::kStates;
   const Rule<T> rule = *static_cast<const Rule<T>*>(rule_numbers);

@@ -65,18 +65,6 @@ struct MinOf : MaxOf {
   }
 };
 
-// The scalar level's vectors of one lane are plain numbers to the formulas.
-template <class V>
-struct PlainLane {
-  using Type = V;
-};
-template <class V>
-requires(kLanesOf<V> == 1) struct PlainLane<V> {
-  using Type = ElementOf<V>;
-};
-template <class T>
-using Lane = typename PlainLane<VectorFor<T>>::Type;
-
 // The partial results of one chunk from x on, joined: (l, l+16), (l, l+8), ...
 template <class T, class Function>
 QUERN_INLINE T reduce_chunk(const T* x, int64_t n) {

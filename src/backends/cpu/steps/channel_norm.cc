@@ -12,15 +12,6 @@ namespace {
 // Work of an element in units of for_ranges: two or three reads of x, a write.
 constexpr int64_t kCostPerElement = 2;
 
-template <class T>
-const NormFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.norm.f32;
-  } else {
-    return machine.kernels.norm.f64;
-  }
-}
-
 // Elements of one channel of one sample.
 int64_t channel_size(const Shape& shape) {
   int64_t size = 1;
@@ -61,7 +52,7 @@ class GroupNormStep final : public Step {
     const int64_t groups = groups_ == 0 ? x.shape[1] : groups_;
     const int64_t channels = x.shape[1] / groups, size = channel_size(x.shape);
     const int64_t n = channels * size;
-    const NormFunctions<T>& kernels = functions<T>(machine_);
+    const NormFunctions<T>& kernels = functions_of<T>(machine_.kernels.norm);
     const TensorView rows{x.dtype, Shape{x.shape[0] * groups, n}, x.data};
     const TensorView results{y.dtype, rows.shape, y.data};
     return for_each_row_index<T>(machine_, rows, results, kCostPerElement,
@@ -101,7 +92,7 @@ class BatchNormStep final : public Step {
     const ChannelScales<T> scales{operands_[2].get(context.inputs[3]),
                                   operands_[3].get(context.inputs[4])};
     const int64_t channels = x.shape[1], size = channel_size(x.shape);
-    const NormFunctions<T>& kernels = functions<T>(machine_);
+    const NormFunctions<T>& kernels = functions_of<T>(machine_.kernels.norm);
     const TensorView rows{x.dtype, Shape{x.shape[0] * channels, size}, x.data};
     const TensorView results{y.dtype, rows.shape, y.data};
     return for_each_row_index<T>(

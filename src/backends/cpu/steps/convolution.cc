@@ -19,23 +19,6 @@ constexpr int64_t kPanelBytes = int64_t{320} << 10;
 // Work of a padded element in units of for_ranges.
 constexpr int64_t kCostOfPadding = 1;
 
-template <class T>
-const GemmFunctions<T, T>& gemm_functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.gemm.f32;
-  } else {
-    return machine.kernels.gemm.f64;
-  }
-}
-template <class T>
-const ConvolutionFunctions<T>& convolution_functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.convolution.f32;
-  } else {
-    return machine.kernels.convolution.f64;
-  }
-}
-
 // Sizes of one convolution; conv1d and conv2d have missing axes of extent 1.
 struct ConvSizes {
   int64_t batch, groups;
@@ -108,7 +91,7 @@ class ConvolutionStep final : public Step {
     if (y.shape.num_elements() == 0 || sizes.filter() == 0) return reference_->run(context);
     // A weight of the graph is packed once.
     if (!is_loaded_ || filters_.is_empty()) {
-      filters_.pack(context.inputs[1], sizes, gemm_functions<T>(machine_));
+      filters_.pack(context.inputs[1], sizes, functions_of<T>(machine_.kernels.gemm));
     }
     if (!filters_.is_finite()) return reference_->run(context);
     const PaddedImage image(windows_, sizes.in, sizes.out);
@@ -128,7 +111,7 @@ class ConvolutionStep final : public Step {
   // filters with them, so that panels never leave the second-level cache.
   Result<void> run_blocks(const TensorView& x, const TensorView& y, const ConvSizes& sizes,
                           const PaddedImage& image, const T* bias) {
-    const GemmFunctions<T, T>& gemm = gemm_functions<T>(machine_);
+    const GemmFunctions<T, T>& gemm = functions_of<T>(machine_.kernels.gemm);
     const int64_t k = sizes.filter(), threads = machine_.pool.num_threads();
     const int64_t fitting = kPanelBytes / (k * gemm.width * int64_t{sizeof(T)});
     const int64_t all_panels = ceil_divide(sizes.out_plane(), int64_t{gemm.width});
@@ -190,7 +173,7 @@ class ConvolutionStep final : public Step {
   // Writes the padded image of every channel of every sample.
   void fill_images(const TensorView& x, const ConvSizes& sizes, const PaddedImage& image,
                    T* images) {
-    const auto pick = convolution_functions<T>(machine_).pick;
+    const auto pick = functions_of<T>(machine_.kernels.convolution).pick;
     const int64_t channels = sizes.batch * sizes.groups * sizes.group_in;
     for_ranges(machine_.pool, channels, image.channel_size() * kCostOfPadding,
                [&](int64_t begin, int64_t end, int) {
@@ -212,8 +195,8 @@ class ConvolutionStep final : public Step {
   // Panels of the positions [first, end).
   void pack_positions(const TapImage<T>& taps, const PaddedImage& image, int64_t first, int64_t end,
                       int64_t k, T* out) const {
-    const int64_t width = gemm_functions<T>(machine_).width;
-    const auto pack_panel = convolution_functions<T>(machine_).pack_panel;
+    const int64_t width = functions_of<T>(machine_.kernels.gemm).width;
+    const auto pack_panel = functions_of<T>(machine_.kernels.convolution).pack_panel;
     TapRun runs[64];
     for (int64_t position = first; position < end; position += width, out += width * k) {
       const int64_t count = image.find_runs(position, width, runs);

@@ -33,11 +33,7 @@ bool has_element_function(std::string_view op_id);
 
 template <class T>
 const ElementwiseFunctions<T>& element_functions(const Machine& machine) {
-  if constexpr (sizeof(T) == sizeof(float)) {
-    return machine.kernels.elementwise.f32;
-  } else {
-    return machine.kernels.elementwise.f64;
-  }
+  return functions_of<T>(machine.kernels.elementwise);
 }
 
 }  // namespace quern::cpu

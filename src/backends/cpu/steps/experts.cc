@@ -208,11 +208,8 @@ class CombineStep final : public Step {
       load_row(y, first, n, widened);
       row = widened;
     }
-    if constexpr (std::is_same_v<T, float>) {
-      machine_.kernels.elementwise.f32[BinaryFunction::kAxpy](row, sums, sums, n, weight);
-    } else {
-      machine_.kernels.elementwise.f64[BinaryFunction::kAxpy](row, sums, sums, n, weight);
-    }
+    functions_of<T>(machine_.kernels.elementwise)[BinaryFunction::kAxpy](row, sums, sums, n,
+                                                                         weight);
   }
 
   Machine& machine_;

@@ -47,15 +47,6 @@ class Roots {
 };
 
 template <class T>
-const FftFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.fft.f32;
-  } else {
-    return machine.kernels.fft.f64;
-  }
-}
-
-template <class T>
 class FftStep final : public Step {
  public:
   FftStep(Machine& machine, bool is_inverse, std::unique_ptr<Step> reference)
@@ -72,7 +63,7 @@ class FftStep final : public Step {
                         .im = reinterpret_cast<T*>(scratch) + n,
                         .root_re = roots_.re(),
                         .root_im = roots_.im()};
-    const FftFunctions<T>& kernels = functions<T>(machine_);
+    const FftFunctions<T>& kernels = functions_of<T>(machine_.kernels.fft);
     const auto* x = context.inputs[0].as<const T>();
     // The bit-reversed order and the first log2(lanes) stages; columns of whole vectors.
     const int64_t lanes = kernels.lanes, columns = n / lanes / lanes;
@@ -102,7 +93,7 @@ class FftStep final : public Step {
 
   // All stages inside blocks: kBlock numbers in two planes are 16 KiB of f32.
   void run_blocks(const FftPlanes<T>& planes, int64_t n) {
-    const FftFunctions<T>& kernels = functions<T>(machine_);
+    const FftFunctions<T>& kernels = functions_of<T>(machine_.kernels.fft);
     const int64_t block = std::min(n, kBlock);
     for_ranges(machine_.pool, n / block, block * 3 * kCostOfStages,
                [&](int64_t begin, int64_t end, int) {
@@ -120,7 +111,7 @@ class FftStep final : public Step {
 
   // One pass over all memory; returns the half of the next.
   int64_t run_pass(const FftPlanes<T>& planes, int64_t n, int64_t half) {
-    const FftFunctions<T>& kernels = functions<T>(machine_);
+    const FftFunctions<T>& kernels = functions_of<T>(machine_.kernels.fft);
     const int stages = stages_of(half, n);
     const int64_t group = half << stages;
     // Columns of a group are independent, so they are cut into parts for the threads; half is at

@@ -154,13 +154,7 @@ class FusedAttentionStep final : public Step {
       }
     });
   }
-  auto softmax_kernel() const {
-    if constexpr (std::is_same_v<T, float>) {
-      return machine_.kernels.softmax.f32.softmax;
-    } else {
-      return machine_.kernels.softmax.f64.softmax;
-    }
-  }
+  auto softmax_kernel() const { return functions_of<T>(machine_.kernels.softmax).softmax; }
 
   Machine& machine_;
   bool fuses_;  // products and sums round once

@@ -10,15 +10,6 @@ namespace {
 // Work of an element in units of for_ranges: two reads, and a logarithm in some terms.
 constexpr int64_t kCostPerElement = 4;
 
-template <class T>
-const LossFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.loss.f32;
-  } else {
-    return machine.kernels.loss.f64;
-  }
-}
-
 // Sums of chunks (lanes(32)), joined in order, then the mean: the definition of a mean over all
 // elements. p and q are what the term needs (huber: delta and its half, halved in f64).
 template <class T>
@@ -77,7 +68,7 @@ typename LossFunctions<T>::Sum find_sum(const LossFunctions<T>& functions, std::
 
 MadeStep make_loss(const StepRequest& request) {
   return with_row_type(request.input_type(0).dtype, [&]<class T>(T) -> MadeStep {
-    const auto sum = find_sum(functions<T>(request.machine), request.op_id());
+    const auto sum = find_sum(functions_of<T>(request.machine.kernels.loss), request.op_id());
     if (sum == nullptr) return make_reference(request);
     const bool is_huber = request.op_id() == "losses.huber";
     return std::make_unique<LossStep<T>>(request.machine, sum,

@@ -41,16 +41,6 @@ class NormStep final : public Step {
   VectorOperand<T> bias_;
 };
 
-// The kernels of the instruction set in use, for float or double.
-template <class T>
-const NormFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.norm.f32;
-  } else {
-    return machine.kernels.norm.f64;
-  }
-}
-
 // eps is rounded to T once, as the reference does.
 template <class T>
 Result<std::unique_ptr<Step>> make_norm(const StepRequest& request,
@@ -58,7 +48,8 @@ Result<std::unique_ptr<Step>> make_norm(const StepRequest& request,
   const T eps = static_cast<T>(request.attributes().number("eps"));
   QUERN_ASSIGN_OR_RETURN(auto weight, VectorOperand<T>::make(request, 1));
   QUERN_ASSIGN_OR_RETURN(auto bias, VectorOperand<T>::make(request, 2));
-  return std::make_unique<NormStep<T>>(request.machine, functions<T>(request.machine).*kernel, eps,
+  return std::make_unique<NormStep<T>>(request.machine,
+                                       functions_of<T>(request.machine.kernels.norm).*kernel, eps,
                                        std::move(weight), std::move(bias));
 }
 

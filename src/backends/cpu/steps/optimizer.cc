@@ -11,15 +11,6 @@ namespace {
 // Work of an element in units of for_ranges: three to five reads, two to four writes.
 constexpr int64_t kCostPerElement = 6;
 
-template <class T>
-const OptimizerFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.optimizer.f32;
-  } else {
-    return machine.kernels.optimizer.f64;
-  }
-}
-
 // Absent states are zeros, an absent step counter is the first step.
 // Ports params, grads, states, step; outputs likewise without grads. States have the type T.
 template <class T, class Rule>
@@ -75,10 +66,11 @@ MadeStep make_optimizer(const StepRequest& request) {
   const std::string_view name = request.op_id().substr(kPrefix.size());
   return with_row_type(request.input_type(0).dtype, [&]<class T>(T) -> MadeStep {
 // lamb and lars need norms of whole tensors: they stay with the reference.
-#define QUERN_MAKE_STEP(id, Rule)                                                 \
-  if (name == #id) {                                                              \
-    return std::make_unique<OptimizerStep<T, simd::Rule<T>>>(                     \
-        request.machine, request.attributes(), functions<T>(request.machine).id); \
+#define QUERN_MAKE_STEP(id, Rule)                               \
+  if (name == #id) {                                            \
+    return std::make_unique<OptimizerStep<T, simd::Rule<T>>>(   \
+        request.machine, request.attributes(),                  \
+        functions_of<T>(request.machine.kernels.optimizer).id); \
   }
     QUERN_OPTIMIZER_RULES(QUERN_MAKE_STEP)
 #undef QUERN_MAKE_STEP

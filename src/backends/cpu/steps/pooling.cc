@@ -15,15 +15,6 @@ namespace {
 
 constexpr int64_t kCostPerTap = 2;
 
-template <class T>
-auto pick_function(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.convolution.f32.pick;
-  } else {
-    return machine.kernels.convolution.f64.pick;
-  }
-}
-
 // Taps that fall into the padding are left out, so each tap serves a range of outputs.
 // Outputs [begin, end) of an axis whose tap lies inside the input.
 struct TapRange {
@@ -111,7 +102,7 @@ class PoolStep final : public Step {
   Phases split(const T* row, int64_t columns, T* room) const {
     if (across_.stride == 1) return {row, columns, 1};
     const int64_t size = ceil_divide(columns, across_.stride);
-    const auto pick = pick_function<T>(machine_);
+    const auto pick = functions_of<T>(machine_.kernels.convolution).pick;
     for (int64_t p = 0; p < std::min(across_.stride, columns); ++p) {
       pick(row + p, across_.stride, ceil_divide(columns - p, across_.stride), room + p * size);
     }

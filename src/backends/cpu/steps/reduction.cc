@@ -8,7 +8,6 @@
 
 #include "backends/cpu/steps/float_rows.h"
 #include "backends/cpu/steps/steps.h"
-#include "base/fail.h"
 #include "ops/max_min.h"
 #include "ops/reduced_axes.h"
 
@@ -61,30 +60,23 @@ std::optional<ReducedRuns> find_runs(const Shape& shape, std::span<const int64_t
 }
 
 template <class T>
-const ReduceFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.reduce.f32;
-  } else {
-    return machine.kernels.reduce.f64;
-  }
-}
-
-template <class T>
 class ReductionStep final : public Step {
  public:
-  ReductionStep(Machine& machine, const ReduceOp& op, std::vector<int64_t> axes)
+  ReductionStep(Machine& machine, const ReduceOp& op, std::vector<int64_t> axes,
+                std::unique_ptr<Step> reference)
       : machine_(machine),
         op_(op),
         axes_(std::move(axes)),
-        row_(functions<T>(machine).row[static_cast<int>(op.function)]),
-        columns_(functions<T>(machine).columns[static_cast<int>(op.function)]) {}
+        reference_(std::move(reference)),
+        row_(functions_of<T>(machine.kernels.reduce).row[static_cast<int>(op.function)]),
+        columns_(functions_of<T>(machine.kernels.reduce).columns[static_cast<int>(op.function)]) {}
 
   Result<void> run(const StepContext& context) override {
     const TensorView& x = context.inputs[0];
     QUERN_ASSIGN_OR_RETURN(const ReducedAxes axes, ReducedAxes::make(x.shape, axes_));
     const TensorView& y = context.outputs[0];
     if (axes.num_outputs() == 0) return {};
-    if (axes.num_reduced() == 0) return fill_empty(context);
+    if (axes.num_reduced() == 0) return reference_->run(context);  // nothing to be fast at
     const auto runs = find_runs(x.shape, axes_);
     const bool is_direct = x.dtype == kDTypeOf<T>;
     if (runs && is_direct && runs->inner > 1) return run_columns(x, y, *runs);
@@ -92,25 +84,6 @@ class ReductionStep final : public Step {
   }
 
  private:
-  // Maximum and minimum have no value for no elements, and pick one of their operands.
-  bool selects() const {
-    return op_.function == ReduceFunction::kMax || op_.function == ReduceFunction::kMin;
-  }
-
-  // Results of no elements: +0, 1 for products, NaN for means (0 / 0).
-  Result<void> fill_empty(const StepContext& context) const {
-    if (selects()) {
-      return fail::invalid(
-          "The largest or smallest of no elements is not defined; 'x' has the shape {}.",
-          context.inputs[0].shape.to_string());
-    }
-    const T value = op_.function == ReduceFunction::kProduct ? T(1) : finish(T(0), 0);
-    const std::vector<T> values(static_cast<size_t>(context.outputs[0].shape.num_elements()),
-                                value);
-    store_row(context.outputs[0], 0, std::ssize(values), values.data());
-    return {};
-  }
-
   // Joins results of two chunks, the earlier one first.
   T join(T a, T b) const {
     switch (op_.function) {
@@ -208,6 +181,7 @@ class ReductionStep final : public Step {
   Machine& machine_;
   ReduceOp op_;  // by value: a few words
   std::vector<int64_t> axes_;
+  std::unique_ptr<Step> reference_;
   typename ReduceFunctions<T>::Row row_;
   typename ReduceFunctions<T>::Columns columns_;
 };
@@ -219,9 +193,10 @@ MadeStep make_reduction(const StepRequest& request) {
   if (op == std::end(kReduceOps) || !is_float(request.input_type(0).dtype)) {
     return make_reference(request);
   }
+  QUERN_ASSIGN_OR_RETURN(auto reference, make_reference(request));
   return with_row_type(request.input_type(0).dtype, [&]<class T>(T) -> MadeStep {
-    return std::make_unique<ReductionStep<T>>(request.machine, *op,
-                                              request.attributes().integers("axes"));
+    return std::make_unique<ReductionStep<T>>(
+        request.machine, *op, request.attributes().integers("axes"), std::move(reference));
   });
 }
 

@@ -10,16 +10,6 @@ namespace {
 // A load, a multiply and an add or two for each element; angles are in the table.
 constexpr int64_t kCostPerElement = 2;
 
-// The kernels of the instruction set in use, for float or double.
-template <class T>
-const RopeFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.rope.f32;
-  } else {
-    return machine.kernels.rope.f64;
-  }
-}
-
 // x [T, heads, head_dim] -> the same, the first n_rot elements of each head rotated.
 template <class T>
 class RopeStep final : public Step {
@@ -27,8 +17,9 @@ class RopeStep final : public Step {
   RopeStep(Machine& machine, int64_t n_rot, RopeStyle style, std::shared_ptr<RopeTable<T>> table)
       : machine_(machine),
         n_rot_(n_rot),
-        kernel_(style == RopeStyle::kHalf ? functions<T>(machine).rotate_half
-                                          : functions<T>(machine).rotate_interleaved),
+        kernel_(style == RopeStyle::kHalf
+                    ? functions_of<T>(machine.kernels.rope).rotate_half
+                    : functions_of<T>(machine.kernels.rope).rotate_interleaved),
         table_(std::move(table)) {}
 
   Result<void> run(const StepContext& context) override {

@@ -16,15 +16,6 @@ using Kind = FusedOperand::Kind;
 
 constexpr int64_t kNormCost = 2;
 
-template <class T>
-const NormFunctions<T>& norm_functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.norm.f32;
-  } else {
-    return machine.kernels.norm.f64;
-  }
-}
-
 }  // namespace
 
 // The kernel of one instruction; false if there is none.
@@ -36,8 +27,8 @@ bool RowProgram<T>::add(const FusedInstruction& source, const Machine& machine) 
   }
   const bool is_rms = source.op->id == "math.rmsnorm";
   if (is_rms || source.op->id == "math.layernorm") {
-    made.norm =
-        is_rms ? norm_functions<T>(machine).rms_norm : norm_functions<T>(machine).layer_norm;
+    made.norm = is_rms ? functions_of<T>(machine.kernels.norm).rms_norm
+                       : functions_of<T>(machine.kernels.norm).layer_norm;
     made.a = static_cast<T>(source.attributes.number("eps"));
     made.operands.resize(3);
     has_norm_ = true;

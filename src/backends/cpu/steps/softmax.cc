@@ -12,16 +12,6 @@ namespace {
 constexpr int64_t kCostOfSoftmax = 8;
 constexpr int64_t kCostOfArgmax = 1;
 
-// The kernels of the instruction set in use, for float or double.
-template <class T>
-const SoftmaxFunctions<T>& functions(const Machine& machine) {
-  if constexpr (std::is_same_v<T, float>) {
-    return machine.kernels.softmax.f32;
-  } else {
-    return machine.kernels.softmax.f64;
-  }
-}
-
 // Over the last axis. Rows over the threads; a row is never cut, since its sum is one fold.
 template <class T>
 class SoftmaxStep final : public Step {
@@ -29,7 +19,7 @@ class SoftmaxStep final : public Step {
   explicit SoftmaxStep(Machine& machine) : machine_(machine) {}
 
   Result<void> run(const StepContext& context) override {
-    const auto kernel = functions<T>(machine_).softmax;
+    const auto kernel = functions_of<T>(machine_.kernels.softmax).softmax;
     return for_each_row<T>(machine_, context.inputs[0], context.outputs[0], kCostOfSoftmax,
                            [&](const RowPair<T>& row, int64_t n) { kernel(row.x, row.y, n); });
   }
@@ -45,7 +35,7 @@ class LogSoftmaxStep final : public Step {
   explicit LogSoftmaxStep(Machine& machine) : machine_(machine) {}
 
   Result<void> run(const StepContext& context) override {
-    const auto kernel = functions<T>(machine_).log_softmax;
+    const auto kernel = functions_of<T>(machine_.kernels.softmax).log_softmax;
     return for_each_row<T>(
         machine_, context.inputs[0], context.outputs[0], kCostOfSoftmax,
         [&](const RowPair<T>& row, int64_t n) { kernel(row.x, row.y, row.scratch, n); });
@@ -88,7 +78,7 @@ class ArgmaxStep final : public Step {
     } else {
       load_row(x, row * n, n, scratch);
     }
-    return static_cast<int32_t>(functions<T>(machine_).argmax(values, n));
+    return static_cast<int32_t>(functions_of<T>(machine_.kernels.softmax).argmax(values, n));
   }
 
   Machine& machine_;
