@@ -172,7 +172,9 @@ class CachedGraph : public PackCacheTest {
   RunResult run(const WeightSource& weights, bool is_cached, const std::string& isa = {}) const {
     const auto backend = make_cpu_backend();
     const auto device = *backend->open({.num_threads = 2, .isa = isa});
-    if (is_cached) EXPECT_TRUE(device->keep_packed_weights(folder()));
+    if (is_cached) {
+      EXPECT_TRUE(device->keep_packed_weights(folder()));
+    }
     auto loaded = compile_and_load(graph(), *backend, *device, &weights, {});
     EXPECT_TRUE(loaded.has_value()) << loaded.error().message;
     std::mt19937 random(2);
