@@ -34,6 +34,18 @@ std::string interleave(std::string_view text, std::string_view to, int64_t count
   return out;
 }
 
+// How often `from`, which is not empty, is found in `text` from the left without overlap; at most
+// `count` times where that is not negative.
+size_t count_places(std::string_view text, std::string_view from, int64_t count) {
+  size_t places = 0;
+  size_t found = text.find(from);
+  for (; found != std::string_view::npos && count != 0; --count) {
+    ++places;
+    found = text.find(from, found + from.size());
+  }
+  return places;
+}
+
 }  // namespace
 
 // Up to `count` places, from the left; negative: all. Errors: kResourceExhausted before it is made.
@@ -47,13 +59,18 @@ Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_
     QUERN_TRY(heap.spend_scan(num_gaps * (to.size() + sizeof(std::string_view))));
     return interleave(text, to, count);
   }
+  const size_t places = count_places(text, from, count);
+  if (places > 0 && to.size() > heap.limits().max_bytes / places) {
+    QUERN_TRY(heap.reserve(SIZE_MAX));
+  }
+  const size_t size = text.size() - places * from.size() + places * to.size();
+  QUERN_TRY(heap.reserve(size));
+  QUERN_TRY(heap.spend_scan(size));
   std::string out;
+  out.reserve(size);
   size_t begin = 0;
-  for (; count != 0; --count) {
+  for (size_t i = 0; i < places; ++i) {
     const size_t found = text.find(from, begin);
-    if (found == std::string_view::npos) break;
-    QUERN_TRY(heap.reserve(out.size() + found - begin + to.size()));
-    QUERN_TRY(heap.spend_scan(to.size()));
     out += text.substr(begin, found - begin);
     out += to;
     begin = found + from.size();
