@@ -18,6 +18,9 @@ T parameter(double value) {
   return static_cast<T>(value);
 }
 
+// Each formula below is a functor of its attributes: UnaryKernel makes one for a call, and applies
+// it to float or double. Attributes are kept in f64 and rounded at every use, since one functor
+// serves both types.
 struct LeakyRelu {
   double slope;
   explicit LeakyRelu(double value) : slope(value) {}
@@ -26,6 +29,7 @@ struct LeakyRelu {
     return simd::leaky_relu(x, parameter<T>(slope));
   }
 };
+// Two operations differ only in the name and the default of their attribute.
 struct LeakyReluAlpha : LeakyRelu {
   explicit LeakyReluAlpha(const Attributes& a) : LeakyRelu(a.number("alpha")) {}
 };
@@ -84,6 +88,7 @@ struct SoftShrink {
 struct Snake {
   double alpha, beta;
   Snake(double a, double b) : alpha(a), beta(b) {}
+  // activation.snake has one parameter; it is the frequency and the divisor.
   explicit Snake(const Attributes& a) : Snake(a.number("alpha"), a.number("alpha")) {}
   template <class T>
   T operator()(T x) const {
@@ -93,6 +98,8 @@ struct Snake {
 struct SnakeParametric : Snake {
   explicit SnakeParametric(const Attributes& a) : Snake(a.number("alpha"), a.number("beta")) {}
 };
+// Both forms are one operation with a choice, as PyTorch's `approximate` has it; the choice is per
+// call and not per element, so the branch costs the reference nothing that matters.
 struct Gelu {
   bool is_tanh;
   explicit Gelu(const Attributes& a) : is_tanh(a.text("approximate") == "tanh") {}
@@ -103,6 +110,8 @@ struct Gelu {
 };
 
 // Rules of parameters that would make a formula meaningless.
+// Zero would divide, and NaN would make every result NaN; infinities pass, for which the formulas
+// have values. Both comparisons are false for NaN.
 Result<void> expect_not_zero(const Attributes& attributes, std::string_view name) {
   const double value = attributes.number(name);
   if (value < 0 || value > 0) return {};
@@ -116,11 +125,15 @@ Result<Types> infer_divides_by_beta(const InferContext& context) {
   QUERN_TRY(expect_not_zero(context.attributes, "beta"));
   return infer_same_floats(context);
 }
+// A negative width would let soft_shrink grow its input, and hard_shrink would cut nothing. NaN
+// fails the comparison and is refused.
 Result<Types> infer_shrink(const InferContext& context) {
   const double lambda = context.attributes.number("lambda");
   if (lambda >= 0) return infer_same_floats(context);
   return fail::invalid("Attribute 'lambda' is {}; it must be 0 or more.", lambda);
 }
+// With min above max the clamp would depend on the order of its two steps. NaN in either is
+// refused, since the comparison is false.
 Result<Types> infer_range(const InferContext& context) {
   const double low = context.attributes.number("min"), high = context.attributes.number("max");
   if (low <= high) return infer_same_floats(context);
@@ -128,6 +141,9 @@ Result<Types> infer_range(const InferContext& context) {
 }
 
 // An operation whose formula takes its parameters from the attributes.
+// `infer` is the place of checks on the attributes. The default bound of 8 ulp is for formulas of
+// several rounded steps with one transcendental function. All of them may write over their input,
+// since element i of y needs element i of x alone.
 template <class Formula>
 OpDef parametric_op(std::string id, std::string doc, std::vector<AttributeDef> attributes,
                     OpDef::Infer infer = infer_same_floats, double f32_bound = 8) {
@@ -145,6 +161,8 @@ OpDef parametric_op(std::string id, std::string doc, std::vector<AttributeDef> a
           .is_elementwise = true};
 }
 
+// The functions proper: their bound of 2 ulp in f32 is that of numerics, not the 4 of
+// unary_float_op, since they are single functions and not compositions.
 void register_functions(OpRegistry& registry) {
   const auto add = [&](const char* id, const char* doc, auto formula) {
     registry.add(unary_float_op(id, doc, formula, {}, 2));
@@ -178,6 +196,9 @@ void register_functions(OpRegistry& registry) {
       [](auto x) { return simd::strict_expm1(x); });
 }
 
+// Activations without parameters. `f32_cancels` is for those whose result is a small difference of
+// larger terms, whose error is measured against these terms (OpDef::f32_cancels). An alias shares
+// the kernel; exporters and front ends write these names.
 void register_plain(OpRegistry& registry) {
   const auto add = [&](const char* id, const char* doc, auto formula,
                        std::initializer_list<const char*> aliases = {}, bool f32_cancels = false) {
@@ -198,6 +219,7 @@ void register_plain(OpRegistry& registry) {
       {"Swish", "activation.silu"});
   add("activation.selu", "(x > 0: x; else expm1(x) * 1.6732632423543772) * 1.0507009873554805.",
       [](auto x) { return simd::selu(x); }, {"SELU"});
+  // decltype(x)(1) is 1 in the type that the lambda is called with.
   add("activation.elu", "x > 0: x; else expm1(x): activation.elu_alpha with alpha 1; -1 for -inf.",
       [](auto x) { return simd::elu(x, decltype(x)(1)); });
   add("activation.celu",
@@ -232,6 +254,8 @@ void register_plain(OpRegistry& registry) {
 }
 
 // y = x > 0 ? x : x * slope, with one slope or one for each element.
+// The slopes are a vector in any case: for a matrix x they are its elements in row-major order.
+// Symbols must agree: T elements need T slopes.
 Result<Types> infer_prelu_v(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& slopes = *context.inputs[1];
@@ -245,6 +269,7 @@ Result<Types> infer_prelu_v(const InferContext& context) {
                        slopes.to_string(), x.to_string());
 }
 
+// leaky_relu with a slope for each place; a shared one is read at index 0.
 struct PreluVKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -258,6 +283,7 @@ struct PreluVKernel {
   }
 };
 
+// Operations with attributes, each with the rule that its attributes need.
 void register_parametric(OpRegistry& registry) {
   const auto add = [&](OpDef op, const char* alias = nullptr) {
     if (alias != nullptr) registry.add(alias_of(op, alias));

@@ -17,12 +17,15 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // log(max(p, 1e-12)), so that p log p is 0 for p = 0.
+// The floor is an f64 literal rounded to T. It bounds the logarithm at -27.6, so that an impossible
+// outcome costs much but not infinity; NaN passes strict_max and stays.
 template <class T>
 T floored_log(T p) {
   return strict_log(strict_max(p, static_cast<T>(1e-12)));
 }
 
 // Sum of p (log p - log q) with floored logarithms.
+// The terms fold in lanes(32). Where p is 0 its term is 0 times a finite difference.
 template <class T>
 T kl_sum(const FloatInput<T>& p, const FloatInput<T>& q) {
   return lanes_sum<T>(p.size(),
@@ -30,6 +33,8 @@ T kl_sum(const FloatInput<T>& p, const FloatInput<T>& q) {
 }
 
 // Half the extent of a vector, which must be even.
+// `type` is [2N]: N means, then N logarithms. Odd constants are refused, and symbols whose factor
+// is odd, since their half is no whole number for every value.
 Result<Dim> half_of(const TensorType& type) {
   if (const auto half = divide_dim(type.dims[0], 2)) return *half;
   return fail::invalid("A vector of means and logarithms has type {}; its extent must be even.",
@@ -39,6 +44,7 @@ Result<Dim> half_of(const TensorType& type) {
 // belief_update -----------------------------------------------------------------------------
 
 // Means and logarithms of spreads in one vector (estimator), or probabilities (table).
+// Estimator: port 0 beliefs [2N], port 1 fe_grad [N]. Table: prior and likelihood of one type.
 Result<Types> infer_belief_update(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType beliefs, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -51,6 +57,10 @@ Result<Types> infer_belief_update(const InferContext& context) {
 }
 
 // A step down the gradient of the free energy, or Bayes' rule.
+// Estimator, for entry i of N: mu' = mu - lr * (mu + g) and s' = s - lr * (exp(s) - 1), where s is
+// a logarithm: the fixed point of s is 0, a spread of 1. Table: p * l / sum(p * l), the product
+// made twice with equal bits rather than stored. A sum of 0 divides 0 by 0: NaN, for a prior and a
+// likelihood that exclude each other.
 struct BeliefUpdateKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -63,6 +73,7 @@ struct BeliefUpdateKernel {
     }
     const T lr = static_cast<T>(context.attributes.number("lr"));
     const int64_t n = b.size();
+    // `a` holds mu in [0, n) and the logarithms in [n, 2n).
     for (int64_t i = 0; i < n; ++i) {
       out[i] = a[i] - lr * (a[i] + b[i]);
       out[n + i] = a[n + i] - lr * (strict_exp(a[n + i]) - T(1));
@@ -74,8 +85,11 @@ struct BeliefUpdateKernel {
 // expected_free_energy ----------------------------------------------------------------------
 
 // One value per policy, or one for the table's single policy.
+// Estimator: q_pi [K policies, N outcomes] to [K]. Table: predicted and preferred observations [N]
+// and states [M], to a scalar; the two vectors may differ in extent.
 Result<Types> infer_expected_free_energy(const InferContext& context) {
   if (!is_table(context)) {
+    // Port 1, p_o_s, is declared but not read, so nothing checks it.
     QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 2));
     return Types{{q.dtype, {q.dims[0]}}};
   }
@@ -87,6 +101,9 @@ Result<Types> infer_expected_free_energy(const InferContext& context) {
 }
 
 // Risk plus ambiguity for a table; for the estimator the entropy of each policy's outcomes.
+// Risk is the divergence of the predicted from the preferred observations; ambiguity is the entropy
+// of the predicted state. The estimator adds 1e-12 to p where the table floors at it: each form
+// keeps its own definition.
 struct ExpectedFreeEnergyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -100,6 +117,7 @@ struct ExpectedFreeEnergyKernel {
       efe[0] = risk + entropy;
       return {};
     }
+    // The type rule has checked rank 2, so that row k begins at k * n.
     const int64_t n = context.inputs[0].shape[1];
     for (int64_t k = 0; k < efe.size(); ++k) {
       efe[k] = -lanes_sum<T>(n, [&](int64_t i) {
@@ -114,6 +132,7 @@ struct ExpectedFreeEnergyKernel {
 // free_energy -------------------------------------------------------------------------------
 
 // Half means, half logarithms of variances; or three distributions over the same outcomes.
+// The halves are not split in memory; the kernel indexes both.
 Result<Types> infer_free_energy(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType q, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -127,6 +146,9 @@ Result<Types> infer_free_energy(const InferContext& context) {
 
 // The estimator's closed form: the Kullback-Leibler divergence of a diagonal Gaussian from the
 // standard normal. The table's: inaccuracy plus complexity.
+// KL of N(mu, v) from N(0, 1) for one entry: (mu^2 + v - log v - 1) / 2 with v = exp(log_variance).
+// The inner sum goes from left to right as written, the factor 1/2 comes once at the end (it is
+// exact).
 struct FreeEnergyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -151,6 +173,7 @@ struct FreeEnergyKernel {
 // precision_weight --------------------------------------------------------------------------
 
 // Errors times precisions; the estimator stores logarithms of them, which keeps them positive.
+// The type rule is infer_same_floats: both forms have equal shapes, and differ in exp alone.
 struct PrecisionWeightKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {

@@ -15,6 +15,8 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // Scale and zero point of the attributes; the zero point lies in the range of the integers.
+// A scale of 0, a negative or NaN one has no inverse, and an infinite one makes NaN of 0: written
+// so that NaN fails the first comparison.
 Result<void> check_affine(const Attributes& attributes, int64_t low, int64_t high) {
   const double scale = attributes.number("scale");
   if (!(scale > 0) || std::isinf(scale)) {
@@ -39,13 +41,19 @@ Result<Types> infer_quant(const InferContext& context) {
 template <class T>
 int64_t round_half_away(T x) {
   if (x != x) return 0;
+  // fmax and fmin choose one of their operands, so they round nothing; NaN has left before them.
+  // Quotients past 255 on either side clamp to an end of i8 whatever the zero point, so that a
+  // limit of 1024 changes no result; it keeps the conversion to int64_t defined for infinities.
   const T limited = std::fmin(std::fmax(x, T(-1024)), T(1024));
   const auto whole = static_cast<int64_t>(limited);
+  // The fraction that truncation cut off, with the sign of x.
   const T rest = limited - static_cast<T>(whole);  // exact
   return whole + (rest >= T(0.5)) - (rest <= T(-0.5));
 }
 
 // The quotient is rounded before the zero point is added, in integers that cannot overflow.
+// The quotient is a division by the scale and not a product with its inverse, which would round
+// twice. q = round(x / scale), then + zero_point, then the clamp.
 struct QuantKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -63,6 +71,7 @@ struct QuantKernel {
 // dequant -----------------------------------------------------------------------------------
 
 // The dtype that the attribute names; only floats can hold the result.
+// No integers: (q - zero_point) * scale is no whole number in general.
 Result<DType> float_dtype(const InferContext& context) {
   const std::string& name = context.attributes.text("dtype");
   const auto dtype = find_dtype(name);
@@ -79,12 +88,15 @@ Result<Types> infer_dequant(const InferContext& context) {
 }
 
 // Each byte holds two integers, so that the last extent doubles.
+// [..., K] bytes to [..., 2K] integers. Element 2k is the low nibble of byte k, 2k + 1 the high
+// one.
 Result<Types> infer_dequant4(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(expect_dtype("q", y, {DType::kU8}));
   QUERN_TRY(expect_rank_at_least("q", y, 1));
   QUERN_TRY(check_affine(context.attributes, -128, 127));
   QUERN_ASSIGN_OR_RETURN(y.dtype, float_dtype(context));
+  // A symbolic extent doubles its factor; only an overflow of int64_t leaves nothing.
   const auto doubled = multiply_dims(y.dims.back(), Dim::constant(2));
   if (!doubled) {
     return fail::invalid("Port 'q' has type {}; it is too large.", context.inputs[0]->to_string());
@@ -94,6 +106,8 @@ Result<Types> infer_dequant4(const InferContext& context) {
 }
 
 // y[i] = (integer(i) - zero_point) * scale, in the type of the output.
+// The difference needs 9 bits and is exact in every T, so there is one rounding in the product, and
+// a second one in the store of narrow types.
 template <class F>
 Result<void> dequantize(const KernelContext& context, F&& integer) {
   return with_compute_type(context.outputs[0].dtype, [&]<class T>(T) -> Result<void> {
@@ -112,6 +126,8 @@ Result<void> run_dequant(const KernelContext& context) {
 }
 
 // The low half of a byte comes first, as in ggml's formats.
+// q[i / 2] has promoted to int: the mask and the shift leave 0 .. 15, unsigned as the port's u8
+// says.
 Result<void> run_dequant4(const KernelContext& context) {
   const auto* q = context.inputs[0].as<const uint8_t>();
   return dequantize(context,

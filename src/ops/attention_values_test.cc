@@ -14,10 +14,13 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+// Extents of one call: width is D, value_width is Dv; kv_heads divides heads.
 struct Heads {
   int64_t batch = 1, heads = 1, kv_heads = 1, queries = 1, keys = 1, width = 1, value_width = 1;
 };
 
+// Inputs with their solution by the textbook: no chunks, no online softmax, sums in plain order. It
+// computes in f64, and so does the operation: they differ in the order of the roundings alone.
 struct Problem {
   Heads shape;
   std::vector<double> q, k, v;
@@ -45,6 +48,7 @@ struct Problem {
   // The key at which query i of a causal row stands.
   int64_t place(int64_t query) const { return shape.keys - shape.queries + query; }
 
+  // The score of one pair, as the definition says: dot * scale + bias.
   double score(int64_t b, int64_t h, int64_t i, int64_t j) const {
     const int64_t kv = h / (shape.heads / shape.kv_heads);
     const double* q_row =
@@ -62,6 +66,8 @@ struct Problem {
     for (int64_t b = 0; b < shape.batch; ++b) {
       for (int64_t h = 0; h < shape.heads; ++h) {
         for (int64_t i = 0; i < shape.queries; ++i) {
+          // Two passes: the row's maximum is subtracted before exp, for which a row without visible
+          // keys needs its own branch.
           std::vector<double> weights;
           double largest = -kInf, sum = 0;
           for (int64_t j = 0; j < shape.keys; ++j) weights.push_back(score(b, h, i, j));
@@ -85,6 +91,8 @@ struct Problem {
   }
 };
 
+// Sizes with one reason each: a single key; several of everything; 65 keys, one past a chunk of 64;
+// 64 keys with width 1; 513 keys, one past an outer chunk; and more queries than keys.
 const std::vector<Heads>& head_shapes() {
   static const std::vector<Heads> shapes = {
       {.width = 4, .value_width = 3},
@@ -113,6 +121,8 @@ void expect_solution(std::string_view id, const Problem& problem, const Attribut
                      const std::vector<Tensor>& more = {}) {
   std::vector<Tensor> inputs = {problem.q_tensor(), problem.k_tensor(), problem.v_tensor()};
   inputs.insert(inputs.end(), more.begin(), more.end());
+  // 1e-11: some hundred roundings of 1e-16 in sums of up to 513 terms, with a margin that is still
+  // far below what one lost key would change.
   EXPECT_TRUE(all_near(run_f64(id, inputs, attributes), problem.solve(), 1e-11, 1e-13)) << id;
 }
 
@@ -122,6 +132,8 @@ TEST(SdpaValues, AreAPlainSoftmax) {
     expect_solution("attention.sdpa", Problem(heads, 10), {});
     expect_solution("attention.flash_attention", Problem(heads, 20), {});
     Problem scaled(heads, 30);
+    // A scale that is not the default, and negative: the smallest product wins. The attribute must
+    // replace 1 / sqrt(D) and not multiply it.
     scaled.scale = -2.5;
     expect_solution("attention.sdpa", scaled, {{"scale", -2.5}});
   }
@@ -144,14 +156,18 @@ TEST(SdpaValues, MasksBroadcastOverBatchAndHeads) {
   const Heads heads{
       .batch = 2, .heads = 3, .kv_heads = 3, .queries = 4, .keys = 6, .width = 5, .value_width = 2};
   const auto numbers = normals(2 * 3 * 4 * 6, 50);
+  // From no leading axis to both, each as 1 or as the whole extent. The mask's numbers are a prefix
+  // of one list, so that a wrong stride reads numbers that exist and differ.
   for (const Shape& shape : {Shape{4, 6}, Shape{1, 4, 6}, Shape{3, 4, 6}, Shape{2, 1, 4, 6},
                              Shape{1, 3, 4, 6}, Shape{2, 3, 4, 6}}) {
     std::vector<double> mask(numbers.begin(), numbers.begin() + shape.num_elements());
+    // One hidden key on top, since adding a number and hiding a key are two paths.
     mask[3] = -kInf;  // key 3 of query 0 in the first mask
     const int64_t mask_heads = shape.rank() > 2 ? shape[shape.rank() - 3] : 1;
     const int64_t mask_batch = shape.rank() > 3 ? shape[0] : 1;
     Problem problem(heads, 60);
     problem.bias = [&](int64_t b, int64_t h, int64_t i, int64_t j) {
+      // The strides written out once more: row of the plane (sample, head) that the mask has.
       const int64_t row = (mask_batch == 1 ? 0 : b) * mask_heads + (mask_heads == 1 ? 0 : h);
       return mask[static_cast<size_t>((row * 4 + i) * 6 + j)];
     };
@@ -163,6 +179,7 @@ TEST(SdpaValues, MasksBroadcastOverBatchAndHeads) {
 TEST(SdpaValues, ARowWithoutVisibleKeysIsZero) {
   const Heads heads{.queries = 2, .keys = 3, .width = 2, .value_width = 2};
   Problem problem(heads, 70);
+  // Query 0 sees nothing; query 1 sees keys 0 and 2.
   const std::vector<double> mask = {-kInf, -kInf, -kInf, 0, -kInf, 0};
   problem.bias = [&](int64_t, int64_t, int64_t i, int64_t j) {
     return mask[static_cast<size_t>(i * 3 + j)];
@@ -170,12 +187,14 @@ TEST(SdpaValues, ARowWithoutVisibleKeysIsZero) {
   expect_solution("attention.sdpa", problem, {}, {f64(Shape{2, 3}, mask)});
   const auto out = run_f64("attention.sdpa", {problem.q_tensor(), problem.k_tensor(),
                                               problem.v_tensor(), f64(Shape{2, 3}, mask)});
+  // Exactly 0, not a small number.
   EXPECT_EQ(out[0], 0);
   EXPECT_EQ(out[1], 0);
 }
 
 // Query head h reads key head h / group, not h % group.
 TEST(GroupedValues, HeadsShareTheirKeys) {
+  // 1, 2, 3 and 6 divide the six heads: one head for all, real groups, and no sharing.
   for (const int64_t kv_heads : {1, 2, 3, 6}) {
     const Heads heads{.batch = 2,
                       .heads = 6,
@@ -191,6 +210,8 @@ TEST(GroupedValues, HeadsShareTheirKeys) {
 
 // Positions count cached rows first.
 TEST(GroupedValues, CachedRowsStandBeforeTheOthers) {
+  // Eight keys of which five come from a cache of seven; causal, so that a wrong place of the query
+  // changes which keys it sees.
   const Heads heads{
       .batch = 2, .heads = 4, .kv_heads = 2, .queries = 3, .keys = 8, .width = 4, .value_width = 3};
   Problem problem(heads, 90);
@@ -203,6 +224,7 @@ TEST(GroupedValues, CachedRowsStandBeforeTheOthers) {
   };
   const auto cache_of = [&](const Tensor& rows, uint32_t seed) {
     const Tensor cached = part(rows, 0, 5);
+    // Rows 5 and 6 of the cache hold other numbers: reading them shows.
     const Tensor unused = normal_f64(Shape{2, 2, 2, rows.shape()[3]}, seed);
     return run_one("shape.concat", {cached, unused}, {{"dim", int64_t{2}}});
   };
@@ -216,6 +238,7 @@ TEST(GroupedValues, CachedRowsStandBeforeTheOthers) {
 
 // The window includes the query's own key.
 TEST(WindowValues, QueriesSeeTheNewestKeysOnly) {
+  // 1 is the own key alone; 64 is a chunk; 100 is more than there are keys.
   for (const int64_t window : {1, 2, 3, 64, 100}) {
     const Heads heads{
         .heads = 4, .kv_heads = 2, .queries = 5, .keys = 70, .width = 3, .value_width = 3};
@@ -236,6 +259,7 @@ TEST(WindowValues, AWindowOfOneCopiesTheOwnValue) {
   const auto out = run_f64("attention.sliding_window",
                            {problem.q_tensor(), problem.k_tensor(), problem.v_tensor()},
                            {{"window", int64_t{1}}});
+  // Bits, not a tolerance: exp(0) is 1, and 1 * v / 1 is v.
   EXPECT_TRUE(all_same_bits(out, problem.v));
 }
 
@@ -246,6 +270,8 @@ TEST(MultiHeadValues, RowsHoldTheirHeadsSideBySide) {
     int64_t window;
     double slope;
   };
+  // No rule, causal, a window alone (which implies causal), both with a slope, and a negative slope
+  // without either, where later keys are visible too.
   const std::vector<Case> cases = {
       {false, 0, 0}, {true, 0, 0}, {false, 3, 0}, {true, 2, 0.25}, {false, 0, -0.5}};
   for (const Case& c : cases) {
@@ -256,8 +282,10 @@ TEST(MultiHeadValues, RowsHoldTheirHeadsSideBySide) {
       const int64_t distance = problem.place(i) - j;
       const bool is_hidden = (c.is_causal || c.window > 0) && distance < 0;
       const bool is_old = c.window > 0 && distance >= c.window;
+      // distance is query - key, the operation adds slope * (key - query).
       return is_hidden || is_old ? -kInf : -c.slope * static_cast<double>(distance);
     };
+    // shape.merge_heads is tested by itself; it makes [T, H * D] of [1, H, T, D].
     const auto side_by_side = [&](const Tensor& x) {
       const Tensor rows = run_one("shape.merge_heads", {x});
       return *rows.reshape(Shape{rows.shape()[1], rows.shape()[2]});
@@ -296,6 +324,7 @@ TEST(AttentionProperties, ResultsLieAmongTheValues) {
     EXPECT_GE(y, *low);
     EXPECT_LE(y, *high);
   }
+  // 3.25 is exact; the weights sum to 1 up to rounding.
   const Tensor equal = f64(Shape{2, 2, 90, 4}, std::vector<double>(2 * 2 * 90 * 4, 3.25));
   for (const double y :
        run_f64("attention.sdpa", {problem.q_tensor(), problem.k_tensor(), equal})) {
@@ -308,6 +337,8 @@ TEST(AttentionProperties, AShiftOfAllScoresChangesNothing) {
   const Heads heads{.queries = 3, .keys = 20, .width = 4, .value_width = 4};
   const Problem problem(heads, 140);
   Problem shifted = problem;
+  // The product of q and the shift is one number for all keys of a row; softmax does not see it.
+  // The scores change in magnitude, so the results agree up to rounding only.
   const double shift[] = {0.5, -0.25, 1.5, 0.75};
   for (size_t i = 0; i < shifted.k.size(); ++i) shifted.k[i] += shift[i % 4];
   const auto a =
@@ -322,6 +353,7 @@ TEST(AttentionProperties, IsLinearInTheValues) {
   const Heads heads{
       .heads = 2, .kv_heads = 2, .queries = 3, .keys = 30, .width = 4, .value_width = 6};
   const Problem problem(heads, 150);
+  // 2 and -3 are exact factors, so that the mixed values carry one rounding each.
   const auto other = normals(static_cast<int64_t>(problem.v.size()), 151);
   std::vector<double> mixed;
   for (size_t i = 0; i < other.size(); ++i) mixed.push_back(2 * problem.v[i] - 3 * other[i]);
@@ -339,6 +371,7 @@ TEST(AttentionProperties, IsLinearInTheValues) {
 TEST(AttentionProperties, NaNStaysInItsRow) {
   const Heads heads{.queries = 3, .keys = 4, .width = 2, .value_width = 2};
   Problem problem(heads, 160);
+  // Element 2 is the first of query 1: [1, 1, 3, 2].
   problem.q[2] = std::nan("");  // query 1
   const auto out =
       run_f64("attention.sdpa", {problem.q_tensor(), problem.k_tensor(), problem.v_tensor()});
@@ -352,6 +385,7 @@ TEST(AttentionProperties, NaNStaysInItsRow) {
 TEST(AttentionProperties, NoKeysGiveZerosAndNoQueriesNothing) {
   const Tensor q = normal_f64(Shape{1, 2, 3, 4}, 170);
   const Tensor none = f64(Shape{1, 2, 0, 4}, {});
+  // 24 zeros are two heads, three queries, four values.
   EXPECT_EQ(run_f64("attention.sdpa", {q, none, none}), std::vector<double>(24, 0.0));
   EXPECT_EQ(run_one("attention.sdpa", {none, q, q}).shape(), (Shape{1, 2, 0, 4}));
   EXPECT_EQ(run_f64("attention.sliding_window", {q, none, none}), std::vector<double>(24, 0.0));
@@ -362,6 +396,8 @@ TEST(AttentionProperties, NarrowTypesStayCloseToF64) {
   const Heads heads{
       .heads = 2, .kv_heads = 2, .queries = 4, .keys = 100, .width = 16, .value_width = 8};
   const Problem problem(heads, 180);
+  // The tolerance is a few units of the type: 2^-24 is 6e-8, 2^-11 is 5e-4, 2^-9 is 2e-3, for
+  // values of up to about 3.
   for (const auto& [name, epsilon] :
        {std::pair{"f32", 1e-6}, std::pair{"f16", 1e-3}, std::pair{"bf16", 8e-3}}) {
     const auto cast = [](const Tensor& x, const std::string& to) {
@@ -387,6 +423,7 @@ TEST(AlibiValues, SlopesFallByHead) {
     const auto y =
         run_f64("positional.alibi", {scores}, {{"num_heads", int64_t{4}}, {"causal", is_causal}});
     for (int h = 0; h < 4; ++h) {
+      // Causal rows penalise the past by key - query, others the distance on both sides.
       for (int i = 0; i < 2; ++i) {
         for (int j = 0; j < 3; ++j) {
           const double distance = is_causal ? j - i : -std::abs(j - i);
@@ -408,6 +445,7 @@ TEST(MaskValues, CausalMasksAreLowerTriangles) {
       }
     }
   }
+  // The optional port repeats the length; the two must agree.
   EXPECT_EQ(run_error("masking.causal", {i32(Shape{1}, {4})}, {{"seq_len", int64_t{3}}}),
             "Port 'seq' holds 4; the attribute 'seq_len' is 3.");
 }
@@ -418,6 +456,7 @@ TEST(MaskValues, TheMaskAndTheFlagHideTheSameKeys) {
       .heads = 2, .kv_heads = 2, .queries = 9, .keys = 9, .width = 4, .value_width = 4};
   const Problem problem(heads, 190);
   const Tensor mask = run_one("masking.causal", {}, {{"seq_len", int64_t{9}}});
+  // Equal bits: hidden by the flag or by -infinity, a key is skipped in both.
   EXPECT_TRUE(all_same_bits(
       run_f64("attention.sdpa", {problem.q_tensor(), problem.k_tensor(), problem.v_tensor(), mask}),
       run_f64("attention.sdpa", {problem.q_tensor(), problem.k_tensor(), problem.v_tensor()},
@@ -428,10 +467,13 @@ TEST(MaskValues, TheMaskAndTheFlagHideTheSameKeys) {
 // distance of their positions alone.
 TEST(RopeProperties, RotationsKeepLengths) {
   const Tensor x = normal_f64(Shape{2, 3, 5, 8}, 200);
+  // A position of 12,345 turns the first pair some two thousand times; a cosine and a sine in f32
+  // would leave the circle by some 1e-8, which 1e-12 shows.
   for (const char* style : {"interleaved", "half"}) {
     const auto y = run_f64("positional.rope", {x},
                            {{"style", std::string(style)}, {"start_position", int64_t{12345}}});
     const auto before = values_of<double>(x);
+    // Pairs are (x[2i], x[2i + 1]) or (x[i], x[i + 4]) of rows of 8.
     const size_t step = std::string_view(style) == "half" ? 4 : 1;
     for (size_t row = 0; row < 30; ++row) {
       for (size_t pair = 0; pair < 4; ++pair) {
@@ -454,6 +496,7 @@ TEST(RopeProperties, ProductsDependOnTheDistanceAlone) {
     return dot;
   };
   for (const int64_t shift : {1, 7, 1000}) {
+    // Positions may be negative, too: a query before its key.
     EXPECT_NEAR(product(20, 4), product(20 + shift, 4 + shift), 1e-11);
     EXPECT_NEAR(product(-3, 5), product(-3 + shift, 5 + shift), 1e-11);
   }
@@ -463,6 +506,7 @@ TEST(RopeProperties, ProductsDependOnTheDistanceAlone) {
 TEST(RopeProperties, TheOppositePositionTurnsBack) {
   const Tensor x = normal_f64(Shape{1, 2, 1, 6}, 220);
   const Tensor there = run_one("positional.rope", {x}, {{"start_position", int64_t{77}}});
+  // Up to the rounding of the two tables and of two rotations.
   const Tensor back = run_one("positional.rope", {there}, {{"start_position", int64_t{-77}}});
   EXPECT_TRUE(all_near(values_of<double>(back), values_of<double>(x), 1e-13, 1e-14));
 }
@@ -471,6 +515,7 @@ TEST(RopeProperties, TheOppositePositionTurnsBack) {
 TEST(RopeProperties, PairsTakeTheirAnglesFromTables) {
   std::vector<double> cos, sin;
   for (int t = 0; t < 3; ++t) {
+    // The angles of the default style from std::pow and std::cos, which agree with ours to an ulp.
     for (int i = 0; i < 4; ++i) {
       const double angle = t * std::pow(10000.0, -2.0 * i / 8);
       cos.push_back(std::cos(angle));

@@ -11,6 +11,8 @@ namespace {
 
 // The operations whose inputs must have one shape: those that front ends with implicit
 // broadcasting (ONNX, NumPy-like builders) write with differing ones. Sorted by id.
+// A list and not a flag of the operation: what broadcasts is a matter of these front ends. Aliases
+// have their own line, since an id is looked up as it is written.
 constexpr std::array<std::string_view, 17> kEqualShapes = {"Add",
                                                            "Mul",
                                                            "compare.equal",
@@ -32,6 +34,8 @@ constexpr std::array<std::string_view, 17> kEqualShapes = {"Add",
 using Dims = std::vector<Dim>;
 
 // Extents of both, aligned at the end; nothing where they do not fit.
+// From the last axis to the first; a missing axis counts as 1. Two different symbols do not fit,
+// and a symbol fits 1 or itself: whether T equals 3 is not known here. 0 with 1 gives 0.
 std::optional<Dims> common_dims(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), Dim::constant(1));
   for (size_t i = 1; i <= dims.size(); ++i) {
@@ -39,12 +43,15 @@ std::optional<Dims> common_dims(const Dims& a, const Dims& b) {
     const Dim from_a = i <= a.size() ? a[a.size() - i] : one;
     const Dim from_b = i <= b.size() ? b[b.size() - i] : one;
     if (from_a != from_b && from_a != one && from_b != one) return std::nullopt;
+    // Where both are 1 the result is 1.
     dims[dims.size() - i] = from_a == one ? from_b : from_a;
   }
   return dims;
 }
 
 // math.add takes a vector along the last axis of its first input by itself.
+// `y` has one axis, as long as the last of x: a bias, for which math.add needs no copy of the
+// vector in every row. With x of rank 1 both inputs are equal anyway.
 bool is_bias(const OpDef& op, const Dims& x, const Dims& y) {
   const bool is_add = op.id == "math.add" || op.alias_of == "math.add" || op.id == "Add";
   return is_add && y.size() == 1 && !x.empty() && x.back() == y.front();
@@ -63,6 +70,8 @@ class Broadcaster {
   Result<std::vector<ValueId>> run(const OpDef& op, std::string_view name) {
     QUERN_TRY(find_target());
     std::vector<ValueId> outputs(inputs_.begin(), inputs_.end());
+    // The last port of a variadic operation takes all further inputs, and its number tells their
+    // nodes apart.
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i] == kNoValue || dims_of(inputs_[i]) == target_) continue;
       const size_t port = std::min(i, op.inputs.size() - 1);
@@ -76,6 +85,7 @@ class Broadcaster {
   }
 
  private:
+  // The caller has made sure that every present input has a type.
   const Dims& dims_of(ValueId value) const { return builder_.type(value)->dims; }
 
   // The common shape of all present inputs, or the error that names the two types that clash.
@@ -83,6 +93,9 @@ class Broadcaster {
     const ValueId* first = nullptr;
     for (const ValueId& input : inputs_) {
       if (input == kNoValue) continue;
+      // The target grows from the first present input. A pair that clashes is reported with the
+      // first input and the one at hand, whose types the author knows, and not with a shape in
+      // between.
       if (first == nullptr) {
         first = &input;
         target_ = dims_of(input);
@@ -100,6 +113,7 @@ class Broadcaster {
 
   // A node that repeats `value` to the target. Constant extents go into the attribute; extents
   // with symbols need an input that has the target shape, for the port 'like'.
+  // A symbol has no number before the run, so that the node must read the extent from a tensor.
   Result<ValueId> broadcast(ValueId value, const std::string& name) {
     const bool is_static = std::ranges::all_of(target_, &Dim::is_constant);
     if (is_static) {
@@ -127,6 +141,8 @@ bool takes_equal_shapes(const OpDef& op) {
   return std::ranges::find(kEqualShapes, op.id) != kEqualShapes.end();
 }
 
+// Returned as they are also where the builder has an error already: it is the author's first one,
+// and another about shapes would hide it.
 Result<std::vector<ValueId>> broadcast_inputs(GraphBuilder& builder, const OpDef& op,
                                               std::span<const ValueId> inputs,
                                               std::string_view name) {

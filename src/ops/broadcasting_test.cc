@@ -5,11 +5,13 @@
 namespace quern {
 namespace {
 
+// GraphBuilder::type of an id that it has given, never null here.
 const TensorType* type_of(GraphBuilder& builder, ValueId value) {
   return builder.type(value);
 }
 
 // The types of the inputs after broadcasting, or the error.
+// "f32[2, 3] f32[3] " for outputs of these types; inputs are called 0, 1, ...
 std::string broadcast(std::string_view id, std::initializer_list<TensorType> types) {
   GraphBuilder builder(builtin_ops());
   std::vector<ValueId> inputs;
@@ -28,9 +30,13 @@ TensorType f32(std::vector<Dim> dims) {
 Dim d(int64_t extent) {
   return Dim::constant(extent);
 }
+// One symbolic extent, as a batch or a sequence has it.
 const Dim kT = Dim::symbolic('T');
 
 // NumPy's rule, written as nodes.
+// In order: a missing axis; an axis of 1 on one side and a missing one on the other, so that both
+// inputs change; a scalar; equal shapes, which stay as they are; an extent of 0, which wins over 1;
+// and two scalars, for which there is no node to add.
 TEST(Broadcasting, MakesShapesEqual) {
   EXPECT_EQ(broadcast("math.mul", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
   EXPECT_EQ(broadcast("elementwise.sub", {f32({d(2), d(1)}), f32({d(3)})}), "f32[2, 3] f32[2, 3] ");
@@ -43,6 +49,8 @@ TEST(Broadcasting, MakesShapesEqual) {
 // A symbolic extent needs an input to take it from.
 TEST(Broadcasting, SymbolsFollowAnInputThatHasThem) {
   EXPECT_EQ(broadcast("math.mul", {f32({kT, d(3)}), f32({d(1)})}), "f32[T, 3] f32[T, 3] ");
+  // [T, 3] is the common shape, and no input has it as a whole: neither the attribute (a number)
+  // nor the port `like` (a tensor of that shape) can say it.
   EXPECT_EQ(broadcast("math.mul", {f32({kT, d(1)}), f32({d(3)})}),
             "f32[T, 1] broadcasts to a shape with symbols that no input has.");
 }
@@ -50,6 +58,7 @@ TEST(Broadcasting, SymbolsFollowAnInputThatHasThem) {
 // What the operation does itself needs no node.
 TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
   EXPECT_EQ(broadcast("math.add", {f32({kT, d(3)}), f32({d(3)})}), "f32[T, 3] f32[3] ");
+  // The alias has the same rule. A product of matrices is not in the list at all.
   EXPECT_EQ(broadcast("Add", {f32({d(2), d(3)}), f32({d(3)})}), "f32[2, 3] f32[3] ");
   EXPECT_EQ(broadcast("math.matmul", {f32({d(2), d(3)}), f32({d(3), d(4)})}),
             "f32[2, 3] f32[3, 4] ");
@@ -59,6 +68,7 @@ TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
 TEST(Broadcasting, RefusesShapesThatDoNotFit) {
   EXPECT_EQ(broadcast("math.mul", {f32({d(2)}), f32({d(3)})}),
             "f32[2] and f32[3] do not broadcast to a common shape.");
+  // A symbol is no 3 before the run, even if it may become one.
   EXPECT_EQ(broadcast("math.mul", {f32({kT}), f32({d(3)})}),
             "f32[T] and f32[3] do not broadcast to a common shape.");
 }

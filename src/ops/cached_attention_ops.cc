@@ -21,6 +21,7 @@ namespace {
 using namespace type_rules;
 
 // Rows of keys and values with the extents of the declared cache. Nothing comes out.
+// k [T, H, D] and v [T, H, Dv] may be any float up to f32; the cache decides what it keeps.
 Result<std::vector<TensorType>> infer_append(const InferContext& context) {
   const TensorType& k = *context.inputs[0];
   const TensorType& v = *context.inputs[1];
@@ -37,12 +38,14 @@ Result<std::vector<TensorType>> infer_append(const InferContext& context) {
 }
 
 // Queries may have more heads than the cache: grouped-query attention shares each of its heads.
+// q [T, Hq, D] of a float up to f32; the result has its dtype and [T, Hq, Dv].
 Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
   const TensorType& q = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
   QUERN_TRY(check_kv_rows("q", q));
   QUERN_TRY(expect_dim("q", q, 2, Dim::constant(dims.key_dim), "the key_dim of the cache"));
   QUERN_ASSIGN_OR_RETURN(const int64_t heads, constant_dim("q", q, 1));
+  // dims.heads is at least 1 by find_kv.
   if (heads % dims.heads != 0) {
     return fail::invalid("Port 'q' has {} heads, which is not a multiple of the {} of the cache.",
                          heads, dims.heads);
@@ -50,6 +53,8 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
   QUERN_TRY(check_kv_places(context, 1, q.dims[0]));
   QUERN_TRY(expect_vector("sinks", context.inputs[3], q.dims[1], "the heads of 'q'"));
   QUERN_TRY(expect_no_wider("sinks", context.inputs[3], q));
+  // Checked also for float keys, which do not use them: a graph must not become wrong when the type
+  // of the cache changes.
   const int64_t bits = context.attributes.integer("query_bits");
   if (bits != 8 && bits != 16) {
     return fail::invalid("Attribute 'query_bits' is {}; it must be 8 or 16.", bits);
@@ -57,6 +62,7 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
   const int64_t window = context.attributes.integer("window");
   if (window < 0) return fail::invalid("Attribute 'window' is {}; it is negative.", window);
   const double soft_cap = context.attributes.number("soft_cap");
+  // Written so that NaN is refused.
   if (!(soft_cap >= 0.0)) {
     return fail::invalid("Attribute 'soft_cap' is {}; it must be 0 or more.", soft_cap);
   }
@@ -65,9 +71,13 @@ Result<std::vector<TensorType>> infer_cached(const InferContext& context) {
 }
 
 // Writes head by head. All places were checked before the first write.
+// Row `row` of the flattened [T * H, D] is head row % H of token row / H. key and value are f32 in
+// between: the store rounds or quantises each row once.
 Result<void> run_append(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   const TensorView& v = context.inputs[1];
+  // All tokens are checked here, before the first write, so that an error leaves the cache as it
+  // was.
   QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 2, KvHeadCount::kSame,
                                                            k.shape[1], k.shape[2], v.shape[2]));
   const int64_t heads = k.shape[1];
@@ -84,6 +94,7 @@ Result<void> run_append(const KernelContext& context) {
 }
 
 // Attributes of attention.cached as the type computed in.
+// They are rounded once for all tokens; a `scale` of 0 has become 1 / sqrt(D).
 struct CachedRule {
   float scale;
   float soft_cap;
@@ -97,6 +108,7 @@ struct CachedRule {
         query_limit(dynamic_limit(attributes.integer("query_bits"))) {}
 
   // The keys that a token at `position` sees: itself and those before, at most `window` of them.
+  // int64 arithmetic: position + 1 of the largest i32 does not overflow. first <= last holds.
   KeyRange visible(int64_t position) const {
     const int64_t last = position + 1;
     return {window == 0 ? 0 : std::max<int64_t>(0, last - window), last};
@@ -104,6 +116,8 @@ struct CachedRule {
 };
 
 // The heads of queries that share one head of keys, over all tokens.
+// CachedRows keeps the decoded rows of this head over the tokens; queries h of the group read them
+// through the same two functions.
 void attend_group(const KernelContext& context, const KvRows& places, const CachedRule& rule,
                   std::span<const float> sinks, int64_t kv_head) {
   const TensorView& q = context.inputs[0];
@@ -114,16 +128,22 @@ void attend_group(const KernelContext& context, const KvRows& places, const Cach
   std::vector<float> query(static_cast<size_t>(head_dim));
   std::vector<float> result(static_cast<size_t>(value_dim));
   CachedRows rows(*places.kv, places.layer, kv_head);
+  // The lambdas read the query and rows that are loaded at the time of the call.
   const auto score = [&](int64_t key) {
     return finish_score(rows.dot(key), rule.scale, rule.soft_cap);
   };
   const auto value = [&](int64_t key) { return rows.value(key); };
+  // Tokens in the order of the call. Those of one prompt follow each other and extend the loaded
+  // range by one row each; another sequence reloads.
   for (int64_t t = 0; t < tokens; ++t) {
+    // The type rule and find_kv_rows have checked the position against the room, not whether the
+    // rows before it were written: that is the runtime's to promise.
     const KeyRange keys = rule.visible(places.positions[t]);
     rows.load(places.sequences[t], keys.first, keys.last);
     for (int64_t h = kv_head * group; h < (kv_head + 1) * group; ++h) {
       load_row(q, (t * heads + h) * head_dim, head_dim, query.data());
       rows.set_query(query, rule.query_limit);
+      // One sink for each query head, not for each head of the cache.
       const float* sink = sinks.empty() ? nullptr : &sinks[static_cast<size_t>(h)];
       attend<float>(keys, sink, score, value, result);
       store_row(out, (t * heads + h) * value_dim, value_dim, result.data());
@@ -132,6 +152,8 @@ void attend_group(const KernelContext& context, const KvRows& places, const Cach
 }
 
 // Heads of the cache one after the other, so that its rows are decoded once per head.
+// Memory holds one head of one sequence at a time, not all of them. The heads and widths were
+// checked with the declaration; find_kv_rows checks them again with the bound store.
 Result<void> run_cached(const KernelContext& context) {
   const int64_t head_dim = context.inputs[0].shape[2];
   QUERN_ASSIGN_OR_RETURN(const KvRows places, find_kv_rows(context, 1, KvHeadCount::kMultiple,

@@ -18,6 +18,7 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
+// The standard's distribution may differ by library; both sides of every comparison use one call.
 std::vector<float> normals(size_t n, unsigned seed, float spread = 1.0f) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.0f, spread);
@@ -26,6 +27,7 @@ std::vector<float> normals(size_t n, unsigned seed, float spread = 1.0f) {
   return values;
 }
 
+// Every state here has its tokens in layer 0.
 Attributes with_layer(Attributes attributes = {}) {
   attributes.set("layer", int64_t{0});
   return attributes;
@@ -41,6 +43,7 @@ Tensor rows_of(const Tensor& x, int64_t first, int64_t count) {
   return f32(shape, {begin, begin + count * size});
 }
 
+// Positions first, first + 1, ... of one sequence.
 Tensor counting(int64_t first, int64_t count) {
   std::vector<int32_t> values(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i)
@@ -48,10 +51,12 @@ Tensor counting(int64_t first, int64_t count) {
   return i32({count}, values);
 }
 
+// All tokens of one sequence.
 Tensor filled(int64_t count, int32_t value) {
   return i32({count}, std::vector<int32_t>(static_cast<size_t>(count), value));
 }
 
+// No outputs, and the state as the effect.
 void append(MemoryKv& kv, const Tensor& k, const Tensor& v, const Tensor& positions,
             const Tensor& sequences) {
   const auto done = run_op("kv.append", {k, v, positions, sequences}, with_layer(), &kv);
@@ -60,6 +65,9 @@ void append(MemoryKv& kv, const Tensor& k, const Tensor& v, const Tensor& positi
 }
 
 // The cache of the file attention.npz, filled at once.
+// Its expected values are f64 from the f32 inputs (tests/data/ops/README.md): 700 rows of 2 heads,
+// key_dim 20 and value_dim 12, no multiples of a vector; 4 query heads; 8 tokens at positions on
+// both sides of 64 and 512, at both ends and between.
 class CachedOracle : public testing::Test {
  protected:
   void SetUp() override {
@@ -69,6 +77,7 @@ class CachedOracle : public testing::Test {
     append(kv_, golden_.tensor("k"), golden_.tensor("v"), counting(0, 700), filled(700, 0));
   }
 
+  // One array of the file per combination of attributes; sinks are the optional fourth port.
   void expect_case(const std::string& name, const Attributes& attributes, bool has_sinks = false) {
     const Tensor sinks = has_sinks ? golden_.tensor("sinks") : Tensor();
     const auto out = values_of<float>(run_one(
@@ -91,8 +100,10 @@ TEST_F(CachedOracle, AgreesWithFloat64) {
   expect_case("scaled", {{"scale", 0.4}});
   expect_case("window", {{"window", int64_t{100}}});
   expect_case("window_1", {{"window", int64_t{1}}});
+  // Scores of 2.5 and more are bent by a cap of 2.5, so that a missing cap shows.
   expect_case("soft_cap", {{"soft_cap", 2.5}});
   expect_case("sinks_out", {}, true);
+  // All at once: cap before the window's mask, sink after both.
   expect_case("all", {{"scale", 0.3}, {"window", int64_t{200}}, {"soft_cap", 4.0}}, true);
 }
 
@@ -103,6 +114,7 @@ TEST_F(CachedOracle, AWindowOverEverythingIsNoWindow) {
     return values_of<float>(run_one("attention.cached", {q, positions, filled(8, 0)},
                                     with_layer({{"window", window}}), &kv_));
   };
+  // 700 just reaches row 0 from the last position, 100,000 is far more than the cache holds.
   EXPECT_TRUE(all_same_bits(run(700), run(0)));
   EXPECT_TRUE(all_same_bits(run(100000), run(0)));
 }
@@ -110,6 +122,7 @@ TEST_F(CachedOracle, AWindowOverEverythingIsNoWindow) {
 // A sink of no weight must not even round.
 TEST_F(CachedOracle, ASinkOfMinusInfinityIsNoSink) {
   const Tensor q = golden_.tensor("q"), positions = golden_.tensor("positions");
+  // One for each of the four query heads.
   const Tensor sinks = f32({4}, {-kInf, -kInf, -kInf, -kInf});
   EXPECT_TRUE(all_same_bits(
       values_of<float>(
@@ -119,12 +132,15 @@ TEST_F(CachedOracle, ASinkOfMinusInfinityIsNoSink) {
 }
 
 // A prompt of one sequence in several steps.
+// 600 tokens pass an outer chunk of 512. 40 is one block of 32 and a part, 24 is less than a block,
+// so that quantised caches pad. Four query heads share two heads of the cache.
 struct Prompt {
   int64_t tokens = 600;
   Tensor q = f32({600, 4, 40}, normals(600 * 4 * 40, 1));
   Tensor k = f32({600, 2, 40}, normals(600 * 2 * 40, 2));
   Tensor v = f32({600, 2, 24}, normals(600 * 2 * 24, 3));
 
+  // 700 rows for 600 tokens, and three sequences, of which a test uses one or two.
   static MemoryKv::Options cache(DType key_type, DType value_type) {
     return {.heads = 2,
             .key_dim = 40,
@@ -142,6 +158,7 @@ struct Prompt {
     int64_t first = 0;
     for (const int64_t count : steps) {
       const Tensor positions = counting(first, count), sequences = filled(count, sequence);
+      // Rows first: a query sees its own step's keys.
       append(kv, rows_of(k, first, count), rows_of(v, first, count), positions, sequences);
       const auto step = values_of<float>(run_one(
           "attention.cached", {rows_of(q, first, count), positions, sequences}, attributes, &kv));
@@ -152,6 +169,7 @@ struct Prompt {
   }
 };
 
+// (type of keys, type of values).
 class CacheTypes : public testing::TestWithParam<std::pair<DType, DType>> {};
 
 // The promise behind caching: chunks of any size give the bits of one piece.
@@ -159,19 +177,25 @@ TEST_P(CacheTypes, BitsDoNotDependOnTheSplitOfThePrompt) {
   const Prompt prompt;
   const auto options = Prompt::cache(GetParam().first, GetParam().second);
   // Single tokens around the borders of inner and outer chunks.
+  // 70 single tokens pass the borders 32 and 64, then 435 at once, then singles again over 512.
   std::vector<int64_t> singles(70, 1);
   singles.push_back(435);
   singles.insert(singles.end(), 95, 1);
+  // Without a window, and with one of 90 whose start moves through the chunks; 16 bits matter to
+  // quantised keys only.
   for (const Attributes& attributes :
        {with_layer(), with_layer({{"window", int64_t{90}}, {"query_bits", int64_t{16}}})}) {
     MemoryKv at_once(options), in_pieces(options), one_by_one(options);
     const auto expected = prompt.feed(at_once, {600}, 0, attributes);
+    // Steps of 1, 63, 64 and 65 begin and end on both sides of a chunk's border.
     EXPECT_TRUE(all_same_bits(prompt.feed(in_pieces, {1, 63, 64, 65, 300, 7, 100}, 0, attributes),
                               expected));
     EXPECT_TRUE(all_same_bits(prompt.feed(one_by_one, singles, 0, attributes), expected));
   }
 }
 
+// Float caches, narrow ones of two kinds, blocks with and without a minimum, and values of another
+// kind than the keys.
 INSTANTIATE_TEST_SUITE_P(Types, CacheTypes,
                          testing::Values(std::pair(DType::kF32, DType::kF32),
                                          std::pair(DType::kF16, DType::kBF16),
@@ -194,6 +218,7 @@ TEST(CachedAttention, BitsDoNotDependOnOtherSequencesInTheBatch) {
   std::vector<float> q, k, v;
   std::vector<int32_t> positions, sequences;
   for (int64_t t = 0; t < 100; ++t) {
+    // Sequences in falling order, so that a place is taken from the tensor and not counted.
     for (const int32_t sequence : {2, 1}) {
       for (const auto& [source, target] :
            {std::pair(&prompt.q, &q), {&prompt.k, &k}, {&prompt.v, &v}}) {
@@ -208,8 +233,10 @@ TEST(CachedAttention, BitsDoNotDependOnOtherSequencesInTheBatch) {
   append(shared, f32({200, 2, 40}, k), f32({200, 2, 24}, v), p, s);
   const auto out = values_of<float>(
       run_one("attention.cached", {f32({200, 4, 40}, q), p, s}, with_layer(), &shared));
+  // One token's output: 4 heads of 24.
   const size_t row = 4 * 24;
   ASSERT_EQ(out.size(), 200 * row);
+  // Tokens 2t and 2t + 1 are token t of the two sequences.
   for (size_t t = 0; t < 200; ++t) {
     EXPECT_TRUE(all_same_bits(std::span(out).subspan(t * row, row),
                               std::span(expected).subspan(t / 2 * row, row)))
@@ -218,6 +245,7 @@ TEST(CachedAttention, BitsDoNotDependOnOtherSequencesInTheBatch) {
 }
 
 // [T, H, D] to [1, H, T, D].
+// The layout of attention.gqa.
 std::vector<float> heads_first(const Tensor& x) {
   const auto values = values_of<float>(x);
   const Shape& s = x.shape();
@@ -235,6 +263,7 @@ std::vector<float> heads_first(const Tensor& x) {
 TEST(CachedAttention, EqualsCausalGqaOverTheSameRows) {
   const Prompt prompt;
   MemoryKv kv(Prompt::cache(DType::kF32, DType::kF32));
+  // Two steps, in sequence 1: neither the split nor the number of the sequence may show.
   const auto cached = prompt.feed(kv, {200, 400}, 1, with_layer());
   const Tensor out = run_one(
       "attention.gqa",
@@ -245,6 +274,7 @@ TEST(CachedAttention, EqualsCausalGqaOverTheSameRows) {
 }
 
 // The rounding happens when a row is stored.
+// f16 rows rounded by hand into an f32 cache must act as rows rounded by an f16 cache.
 TEST(CachedAttention, FloatCachesRoundTheirRows) {
   Prompt prompt;
   MemoryKv narrow(Prompt::cache(DType::kF16, DType::kF16));
@@ -261,10 +291,13 @@ TEST(CachedAttention, FloatCachesRoundTheirRows) {
 }
 
 // One definition of integer products for weights and keys.
+// Ties three parts together: the decoder of keys, quant.dynamic, and the product of a weight.
 TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
   // The dot of a query with a key row is projection.linear of quant.dynamic with that row.
+  // Formats with an offset of 0, 8, a minimum, and a fifth bit.
   for (const DType dtype : {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1, DType::kQ5_1}) {
     for (const int64_t bits : {8, 16}) {
+      // Rows 0 and 1 stay empty: the loaded range [1, 3) must index from its own first row.
       MemoryKv kv({.key_dim = 64, .value_dim = 1, .rows = 3, .key_type = dtype});
       const auto key = normals(64, 5), query = normals(64, 6);
       kv.write(0, 0, 0, 2, key, std::vector<float>{1.0f});
@@ -284,18 +317,24 @@ TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
 }
 
 // A bound that a wrong scale would break.
+// Values are about 1 in size and q8_0 keeps 1 in 254 of a block's maximum; a wrong scale, or a
+// block of another row, misses by tenths.
 TEST(CachedAttention, QuantizedCachesAreCloseToF32) {
   const Prompt prompt;
   MemoryKv exact(Prompt::cache(DType::kF32, DType::kF32));
   MemoryKv q8(Prompt::cache(DType::kQ8_0, DType::kQ8_0));
   const auto expected = prompt.feed(exact, {300}, 0, with_layer());
   const auto actual = prompt.feed(q8, {300}, 0, with_layer({{"query_bits", int64_t{16}}}));
+  // A block whose maximum is 3 has steps of 0.024; 0.06 leaves room for the keys' error, which
+  // moves the weights.
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 0.06) << i;
 }
 
 // All or nothing: a bad token must not leave half a batch behind.
 TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
   MemoryKv kv({.key_dim = 2, .value_dim = 2, .num_sequences = 2, .rows = 4});
+  // Token 0 is valid in all the runs: if it were written before token 1 is checked, num_rows would
+  // tell.
   const Tensor k = f32({2, 1, 2}, {1, 2, 3, 4});
   const auto run = [&](std::vector<int32_t> positions, std::vector<int32_t> sequences) {
     return run_op("kv.append", {k, k, i32({2}, positions), i32({2}, sequences)}, with_layer(), &kv);
@@ -312,6 +351,7 @@ TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
             "Token 1 has position 4; sequence 1 of state 'kv' has room for 4 rows.");
   EXPECT_FALSE(run({0, -1}, {0, 1}));
   EXPECT_EQ(kv.num_rows(), 0u);
+  // The last row of the room is valid.
   EXPECT_TRUE(run({3, 0}, {0, 1}));
   EXPECT_EQ(kv.num_rows(), 2u);
 }
@@ -322,14 +362,18 @@ TEST(CachedAttention, RefusesWrongTypesAndStates) {
   const auto zeros = [](const Shape& shape) {
     return f32(shape, std::vector<float>(static_cast<size_t>(shape.num_elements())));
   };
+  // Position 0 of sequence 0, one token.
   const Tensor places = i32({1}, {0});
   const auto run = [&](const Tensor& q, Attributes attributes, KvState* state) {
     return run_op("attention.cached", {q, places, places}, std::move(attributes), state);
   };
+  // The correct call first; every line below changes one thing of it.
   EXPECT_TRUE(run(zeros({1, 4, 4}), with_layer(), &kv));
   EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer(), nullptr));
+  // The state has layers 0 and 1.
   EXPECT_FALSE(run(zeros({1, 4, 4}), {{"layer", int64_t{2}}}, &kv));
   EXPECT_FALSE(run(zeros({1, 4, 4}), {{"layer", int64_t{-1}}}, &kv));
+  // Three query heads for two of the cache; a wrong width; two tokens with one place; rank 2; f64.
   EXPECT_FALSE(run(zeros({1, 3, 4}), with_layer(), &kv));
   EXPECT_FALSE(run(zeros({1, 4, 5}), with_layer(), &kv));
   EXPECT_FALSE(run(zeros({2, 4, 4}), with_layer(), &kv));
@@ -338,8 +382,10 @@ TEST(CachedAttention, RefusesWrongTypesAndStates) {
   EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"query_bits", int64_t{4}}}), &kv));
   EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"window", int64_t{-1}}}), &kv));
   EXPECT_FALSE(run(zeros({1, 4, 4}), with_layer({{"soft_cap", -1.0}}), &kv));
+  // Three sinks for four query heads.
   EXPECT_FALSE(run_op("attention.cached", {zeros({1, 4, 4}), places, places, zeros({3})},
                       with_layer(), &kv));
+  // A value width that is not the cache's, then half of its heads.
   EXPECT_FALSE(
       run_op("kv.append", {zeros({1, 2, 4}), zeros({1, 2, 3}), places, places}, with_layer(), &kv));
   EXPECT_FALSE(
@@ -349,6 +395,7 @@ TEST(CachedAttention, RefusesWrongTypesAndStates) {
 // Bound stores are checked again when the kernel runs.
 TEST(CachedAttention, RefusesAStoreOfAnotherState) {
   MemoryKv kv({.heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
+  // As a runtime that binds another store than the declared one would.
   MemoryKv other({.heads = 2, .key_dim = 4, .value_dim = 3, .rows = 4});
   const OpDef* op = builtin_ops().find("attention.cached");
   // The kernel alone, as if the types had been checked with the other declaration.
@@ -361,12 +408,14 @@ TEST(CachedAttention, RefusesAStoreOfAnotherState) {
   const auto view = [](DType dtype, const Shape& shape, void* data) {
     return TensorView{dtype, shape, static_cast<std::byte*>(data)};
   };
+  // Trailing absent inputs must be present as empty views for a kernel that is called directly.
   const std::vector<TensorView> inputs = {view(DType::kF32, {1, 4, 4}, q.data()),
                                           view(DType::kI32, {1}, place.data()),
                                           view(DType::kI32, {1}, place.data()), TensorView{}};
   const std::vector<TensorView> outputs = {view(DType::kF32, {1, 4, 2}, out.data())};
   EXPECT_TRUE(op->reference({inputs, outputs, attributes, &kv}));
   const auto refused = op->reference({inputs, outputs, attributes, &other});
+  // A failed precondition: the graph is right, the store is not.
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kFailedPrecondition);
   EXPECT_EQ(op->reference({inputs, outputs, attributes, nullptr}).error().message,
@@ -376,6 +425,7 @@ TEST(CachedAttention, RefusesAStoreOfAnotherState) {
 // A store with fewer heads than the rows would be written past its last one.
 TEST(KvAppend, RefusesAStoreOfFewerHeads) {
   MemoryKv kv({.heads = 2, .key_dim = 4, .value_dim = 4, .rows = 4});
+  // 16 floats serve as rows of two heads and of four.
   std::vector<float> rows(16);
   std::vector<int32_t> place(1);
   const auto append_heads = [&](int64_t heads) {
@@ -390,6 +440,7 @@ TEST(KvAppend, RefusesAStoreOfFewerHeads) {
     return builtin_ops().find("kv.append")->reference({inputs, {}, attributes, &kv});
   };
   EXPECT_TRUE(append_heads(2));
+  // The message names both sides. The first append has written two rows, the refused one nothing.
   const auto refused = append_heads(4);
   ASSERT_FALSE(refused);
   EXPECT_EQ(
@@ -400,7 +451,9 @@ TEST(KvAppend, RefusesAStoreOfFewerHeads) {
 }
 
 // Other formats have no product with a query.
+// A product needs a block of at most 32, since the cache pads head_dim to 32 only.
 TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
+  // T stays symbolic: the rule needs no number of tokens.
   const TensorType q{.dims = {Dim::symbolic('T'), Dim::constant(1), Dim::constant(256)}};
   const TensorType places{.dtype = DType::kI32, .dims = {Dim::symbolic('T')}};
   const auto infer = [&](const std::string& key_type) {
@@ -414,10 +467,12 @@ TEST(CachedAttention, KeysMustBeFloatsOrBlocksOf32) {
                            {"value_type", std::string("f32")}}};
     return infer_op("attention.cached", {q, places, places}, with_layer(), {state});
   };
+  // A valid type first: f32 comes out whatever the cache holds.
   const auto types = infer("q8_0");
   ASSERT_TRUE(types) << types.error().message;
   EXPECT_EQ((*types)[0].to_string(), "f32[T, 1, 8]");
   EXPECT_TRUE(infer("bf16"));
+  // q4_K has blocks of 256, f64 is wider than the engine's f32 path, "none" is no dtype.
   EXPECT_FALSE(infer("q4_K"));
   EXPECT_FALSE(infer("f64"));
   EXPECT_FALSE(infer("none"));

@@ -29,6 +29,7 @@ void store_all(const TensorView& view, const std::vector<double>& values) {
 // cholesky ----------------------------------------------------------------------------------
 
 // A square matrix of floats.
+// a [N, N] to L [N, N]. The two extents must be one Dim, so a symbolic N works too.
 Result<Types> infer_cholesky(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType a, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 0, {a.dtype, {a.dims[0], a.dims[0]}}));
@@ -36,6 +37,8 @@ Result<Types> infer_cholesky(const InferContext& context) {
 }
 
 // Only the lower triangle is read, so nothing checks that a is symmetric.
+// Entries above the diagonal are not read: the caller decides what a non-symmetric matrix means. A
+// pivot is what remains of a diagonal entry; not above 0 includes NaN.
 Result<void> run_cholesky(const KernelContext& context) {
   Matrix factor;
   const int64_t pivot = cholesky(load_matrix(context.inputs[0]), factor);
@@ -50,6 +53,8 @@ Result<void> run_cholesky(const KernelContext& context) {
 // counterfactual ----------------------------------------------------------------------------
 
 // The estimator takes one observation and a model; the table takes slopes per sample.
+// Estimator: obs [N], intervention [2, N] (row 0 the mask, row 1 the values), model [N, N]. Table:
+// y, slope, x, x_new, one type of rank 1.
 Result<Types> infer_counterfactual(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType obs, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -62,6 +67,7 @@ Result<Types> infer_counterfactual(const InferContext& context) {
 }
 
 // The table: a linear effect with known slope moves y by slope times the change of x.
+// y + slope * (x_new - x), each step rounded, in the type of y; no order of nodes takes part.
 struct SlopeKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -74,6 +80,8 @@ struct SlopeKernel {
 };
 
 // The weighted sum of a node's parents.
+// Column `node` of B weighs all nodes; those that are no parents have the weight 0, and 0 * NaN of
+// such a node would be NaN.
 double from_parents(const Matrix& model, const std::vector<double>& x, int64_t node) {
   return blocked_sum<double>(model.rows, [&](int64_t parent) {
     return model.at(parent, node) * x[static_cast<size_t>(parent)];
@@ -81,17 +89,22 @@ double from_parents(const Matrix& model, const std::vector<double>& x, int64_t n
 }
 
 // Abduction of the noise u = x - B^T x, action on the masked nodes, prediction of the others.
+// The three steps of Pearl, Causality, section 7.1. The noise of a node is what the observed
+// parents do not explain; it stays while the parents' new values come in. Nodes are visited parents
+// first, so that cf of every parent is there. A fixed node ignores both its parents and its noise.
 Result<void> run_counterfactual(const KernelContext& context) {
   if (is_table(context)) return float_kernel<SlopeKernel>(context);
   const auto obs = load_all<double>(context.inputs[0]);
   const Matrix intervention = load_matrix(context.inputs[1]),
                model = load_matrix(context.inputs[2]);
+  // An edge is any weight but 0; NaN is one.
   QUERN_ASSIGN_OR_RETURN(const auto order, topological_order(model.rows, [&](int64_t i, int64_t j) {
                            return model.at(i, j) != 0;
                          }));
   std::vector<double> cf(obs.size());
   for (const int64_t node : order) {
     const double noise = obs[static_cast<size_t>(node)] - from_parents(model, obs, node);
+    // Any mask but 0 fixes the node.
     const bool is_fixed = intervention.at(0, node) != 0;
     cf[static_cast<size_t>(node)] =
         is_fixed ? intervention.at(1, node) : from_parents(model, cf, node) + noise;
@@ -103,6 +116,8 @@ Result<void> run_counterfactual(const KernelContext& context) {
 // do_calculus -------------------------------------------------------------------------------
 
 // The estimator returns mean and covariance in one vector; its extent must be known and fit.
+// Estimator: cov [N, N], mask [N], values [N] to a vector [N + N^2] that holds both results, since
+// the operation has one output; N must be a constant, because N + N^2 of a symbol is no Dim.
 Result<Types> infer_do(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType matrix, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 0, {matrix.dtype, {matrix.dims[0], matrix.dims[0]}}));
@@ -118,6 +133,7 @@ Result<Types> infer_do(const InferContext& context) {
 
 // Intervening on a node cuts the edges that lead into it (Pearl, Causality, 2nd ed., definition
 // 3.2.1).
+// out[i, j] is at i * n + j: i % n in the loop is the column, which is the edge's target.
 struct CutEdgesKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -134,15 +150,21 @@ struct CutEdgesKernel {
 
 // A Gaussian with mean 0 given its fixed entries: S_rf S_ff^-1 from the left, solved column by
 // column of the free entries.
+// For fixed entries f with the values v_f and free entries r:
+//   mean_r = S_rf S_ff^-1 v_f            cov_rr = S_rr - S_rf S_ff^-1 S_fr
+// Row r of S_rf S_ff^-1 (`gain`) comes from solving S_ff g = S_fr with its Cholesky factor. Fixed
+// entries get their value as mean, and rows and columns of zeros as covariance.
 Result<void> run_do(const KernelContext& context) {
   if (is_table(context)) return float_kernel<CutEdgesKernel>(context);
   const Matrix cov = load_matrix(context.inputs[0]);
   const std::vector<int64_t> mask = load_indices(context.inputs[1]);
   const auto values = load_all<double>(context.inputs[2]);
+  // In ascending order, both.
   std::vector<int64_t> fixed, free;
   for (int64_t i = 0; i < cov.rows; ++i) {
     (mask[static_cast<size_t>(i)] != 0 ? fixed : free).push_back(i);
   }
+  // S_ff row by row; without fixed entries it is 0 x 0 and always has a factor.
   Matrix block(static_cast<int64_t>(fixed.size()), static_cast<int64_t>(fixed.size())), factor;
   for (size_t i = 0; i < block.values.size(); ++i) {
     block.values[i] = cov.at(fixed[i / fixed.size()], fixed[i % fixed.size()]);
@@ -150,12 +172,14 @@ Result<void> run_do(const KernelContext& context) {
   if (cholesky(block, factor) >= 0) {
     return fail::invalid("The covariance of the fixed entries is not positive definite.");
   }
+  // [mean | covariance], zeros where nothing is written below.
   std::vector<double> out(static_cast<size_t>(cov.rows + cov.rows * cov.rows));
   for (const int64_t i : fixed) out[static_cast<size_t>(i)] = values[static_cast<size_t>(i)];
   for (const int64_t i : free) {
     std::vector<double> row;
     for (const int64_t f : fixed) row.push_back(cov.at(i, f));
     const auto gain = solve_cholesky(factor, row);
+    // blocked(256) over the fixed entries, of the gain times what `term` gives for each.
     const auto weighted = [&](auto&& term) {
       return blocked_sum<double>(block.rows, [&](int64_t k) {
         return gain[static_cast<size_t>(k)] * term(fixed[static_cast<size_t>(k)]);
@@ -175,6 +199,7 @@ Result<void> run_do(const KernelContext& context) {
 // frontdoor_adjustment ----------------------------------------------------------------------
 
 // The table is one sum; the estimator's bins must be few enough for a matrix of their pairs.
+// Table: p_m_given_x [M], p_y_given_xm [X, M], p_x [X]. Estimator: Y, X, M of one length.
 Result<Types> infer_frontdoor(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType first, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -186,6 +211,7 @@ Result<Types> infer_frontdoor(const InferContext& context) {
   QUERN_TRY(expect_port(context, 1, first));
   QUERN_TRY(expect_port(context, 2, first));
   const int64_t bins = context.attributes.integer("bins");
+  // Two matrices of bins x bins are made: 4,096 bins are 128 MiB each.
   if (bins < 1 || bins > 4096) {
     return fail::invalid("Attribute 'bins' is {}; it must be from 1 to 4096.", bins);
   }
@@ -193,6 +219,7 @@ Result<Types> infer_frontdoor(const InferContext& context) {
 }
 
 // Sums of p_m * p_x * p_y over x and m.
+// For each m the sum over x comes first, then its product with p_m; both sums are blocked(256).
 struct FrontdoorTableKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -207,6 +234,8 @@ struct FrontdoorTableKernel {
 };
 
 // bin = rank * bins / N, ranks stable: equal values keep their order.
+// Equal-frequency bins keep the same number of samples in each, up to one, whatever the values are.
+// The comparison needs an order: NaN has none.
 std::vector<size_t> equal_frequency_bins(const std::vector<double>& values, int64_t bins) {
   std::vector<size_t> order(values.size()), result(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -218,6 +247,9 @@ std::vector<size_t> equal_frequency_bins(const std::vector<double>& values, int6
 }
 
 // E[Y | do X = b] = sum over m of P(m | b) sum over x of P(x) E[Y | m, x], over bins.
+// Pearl's front-door formula (Causality, theorem 3.3.4) with frequencies for the probabilities:
+//   P(m | b) = count(m, b) / count(b)   P(x) = count(x) / N   E[Y | m, x] = sum(m, x) / count(m, x)
+// A cell without samples is 0 / 0, and its NaN spreads: the data do not say what its mean is.
 Result<void> run_frontdoor(const KernelContext& context) {
   if (is_table(context)) return float_kernel<FrontdoorTableKernel>(context);
   const auto y = load_all<double>(context.inputs[0]);
@@ -225,6 +257,7 @@ Result<void> run_frontdoor(const KernelContext& context) {
   const auto x_bin = equal_frequency_bins(load_all<double>(context.inputs[1]), bins);
   const auto m_bin = equal_frequency_bins(load_all<double>(context.inputs[2]), bins);
   Matrix sums(bins, bins), counts(bins, bins);  // [m, x]
+  // Counts are doubles, exact far past any number of samples.
   std::vector<double> x_counts(static_cast<size_t>(bins)), effect;
   for (size_t s = 0; s < y.size(); ++s) {
     const auto m = static_cast<int64_t>(m_bin[s]), x = static_cast<int64_t>(x_bin[s]);

@@ -22,12 +22,15 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Rounds all values once to the dtype of the view.
 void store_all(const TensorView& view, const std::vector<double>& values) {
   store_row(view, 0, static_cast<int64_t>(values.size()), values.data());
 }
 
 // backdoor_adjustment -----------------------------------------------------------------------
 
+// Table: p_y_given_xz [..., Z], p_z [Z] to [...]. Estimator: Y [N], X [N, a], Z [N, b] to the a
+// coefficients of X.
 Result<Types> infer_backdoor(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(TensorType p, float_port(context, 0));
@@ -44,6 +47,8 @@ Result<Types> infer_backdoor(const InferContext& context) {
   return Types{{y.dtype, {x.dims[1]}}};
 }
 
+// effect[i] = sum over z of P(y | x_i, z) P(z), the adjustment formula (Pearl, Causality, theorem
+// 3.3.2), in the order blocked(256).
 struct StratifiedKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -57,6 +62,8 @@ struct StratifiedKernel {
   }
 };
 
+// Columns of the design: the intercept, X, Z. The ridge of 1e-10 keeps equal columns solvable and
+// moves a well-posed fit by less than f32 shows; coefficients of X follow that of the intercept.
 Result<void> run_backdoor(const KernelContext& context) {
   if (is_table(context)) return float_kernel<StratifiedKernel>(context);
   const Matrix x = load_matrix(context.inputs[1]), z = load_matrix(context.inputs[2]);
@@ -68,6 +75,8 @@ Result<void> run_backdoor(const KernelContext& context) {
 
 // cate --------------------------------------------------------------------------------------
 
+// Table: two tensors of one type, of any rank. Estimator: X [N, d], T [N], Y [N] to an effect per
+// sample.
 Result<Types> infer_cate(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType treated, float_port(context, 0));
@@ -81,6 +90,7 @@ Result<Types> infer_cate(const InferContext& context) {
   return Types{samples};
 }
 
+// The table's formula, as BinaryKernel takes it.
 struct Difference {
   template <class T>
   T operator()(T a, T b) const {
@@ -89,6 +99,9 @@ struct Difference {
 };
 
 // The fit of one arm, evaluated at all samples; NaNs where the arm does not determine it.
+// The rows of the members make a smaller design of the same columns, whose fit is then evaluated
+// for all samples: what each would have had in this arm. Without a ridge, an arm with fewer members
+// than columns has a singular system and gives NaN.
 std::vector<double> fit_arm(const Matrix& design, const std::vector<double>& y,
                             const std::vector<bool>& is_member) {
   Matrix arm(0, design.cols);
@@ -102,6 +115,8 @@ std::vector<double> fit_arm(const Matrix& design, const std::vector<double>& y,
   return predict(design, least_squares(arm, arm_y, 0));
 }
 
+// A T-learner with linear models: fit treated and control apart, subtract. 0.5 separates 0 from 1
+// and shares of them; NaN counts as control, since no comparison holds for it.
 Result<void> run_cate(const KernelContext& context) {
   if (is_table(context)) return float_kernel<BinaryKernel<Difference>>(context);
   const Matrix x = load_matrix(context.inputs[0]);
@@ -121,6 +136,7 @@ Result<void> run_cate(const KernelContext& context) {
 
 // iv_estimate -------------------------------------------------------------------------------
 
+// X may be a vector or a matrix; the result has one coefficient for each of its columns.
 Result<Types> infer_iv(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType z, float_port(context, 0, 1));
@@ -131,6 +147,7 @@ Result<Types> infer_iv(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType z, float_port(context, 0, 2));
   QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 1));
   const Dim columns = x.rank() == 2 ? x.dims[1] : Dim::constant(1);
+  // A vector X is compared as [N], not as [N, 1].
   const std::vector<Dim> wanted =
       x.rank() == 2 ? std::vector<Dim>{z.dims[0], columns} : std::vector<Dim>{z.dims[0]};
   QUERN_TRY(expect_port(context, 1, {z.dtype, wanted}));
@@ -138,6 +155,8 @@ Result<Types> infer_iv(const InferContext& context) {
   return Types{{z.dtype, {columns}}};
 }
 
+// Wald's ratio Cov(z, y) / Cov(z, x), both with lanes(32) means and the divisor N, which cancels. A
+// covariance below 1e-12 has no usable quotient, and gives 0.
 struct CovarianceRatioKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -149,6 +168,7 @@ struct CovarianceRatioKernel {
     return {};
   }
 
+  // Two passes: the means first, then the products of the differences.
   template <class T>
   static T covariance(const FloatInput<T>& a, const FloatInput<T>& b) {
     const int64_t n = a.size();
@@ -159,6 +179,8 @@ struct CovarianceRatioKernel {
 };
 
 // Two-stage least squares: the fit of each column of X by Z stands in for the column.
+// Stage 1 replaces each column of X by its fit on [1, Z]; stage 2 regresses Y on [1, fitted X].
+// Without a ridge in either, since its bias would carry over from stage to stage.
 Result<void> run_iv(const KernelContext& context) {
   if (is_table(context)) return float_kernel<CovarianceRatioKernel>(context);
   const Matrix z = load_matrix(context.inputs[0]);
@@ -178,6 +200,7 @@ Result<void> run_iv(const KernelContext& context) {
 
 // dag_markov_factorization ------------------------------------------------------------------
 
+// Table: p [N] to a scalar. Estimator: X [N, V] and edges [V, V] of integers.
 Result<Types> infer_dag(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType p, float_port(context, 0, 1));
@@ -188,6 +211,8 @@ Result<Types> infer_dag(const InferContext& context) {
   return Types{{x.dtype, {}}};
 }
 
+// The product of the factors p(x_i | parents_i), none below 1e-12, so that one impossible factor
+// does not hide the others.
 struct ProductKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -200,9 +225,12 @@ struct ProductKernel {
 };
 
 // log likelihood of a node given its parents: a regression with an intercept, variance / N.
+// With the maximum-likelihood variance s^2 = RSS / N the log likelihood of N normal residuals is
+// -N/2 (log(2 pi s^2) + 1). s^2 = 0 gives +infinity: the parents explain the node exactly.
 double node_likelihood(const Matrix& x, int64_t node, const std::vector<int64_t>& adjacency) {
   std::vector<int64_t> columns;
   for (int64_t j = 0; j < x.cols; ++j) {
+    // Column `node` of the adjacency: edges (j, node).
     if (adjacency[static_cast<size_t>(j * x.cols + node)] != 0) columns.push_back(j);
   }
   Matrix parents(x.rows, static_cast<int64_t>(columns.size()));
@@ -213,6 +241,7 @@ double node_likelihood(const Matrix& x, int64_t node, const std::vector<int64_t>
       parents.at(s, static_cast<int64_t>(j)) = x.at(s, columns[j]);
     }
   }
+  // A root has the intercept alone: its mean.
   const Matrix design = design_with_intercept(x.rows, {&parents});
   const auto fitted = predict(design, least_squares(design, y, 0));
   const double variance = lanes_mean<double>(x.rows, [&](int64_t s) {
@@ -223,6 +252,8 @@ double node_likelihood(const Matrix& x, int64_t node, const std::vector<int64_t>
   return -0.5 * static_cast<double>(x.rows) * (strict_log(two_pi * variance) + 1);
 }
 
+// The order itself is not used; asking for it finds cycles, for which the product of conditionals
+// is no density. The nodes' terms add in ascending index.
 Result<void> run_dag(const KernelContext& context) {
   if (is_table(context)) return float_kernel<ProductKernel>(context);
   const Matrix x = load_matrix(context.inputs[0]);

@@ -16,6 +16,8 @@ using namespace type_rules;
 
 // Comparisons ---------------------------------------------------------------------------------
 
+// Formulas of two numbers of one type: T is float or double for floats, the element type for
+// integers, so that i64 and u64 compare without a detour over f64.
 struct Equal {
   template <class T>
   bool operator()(T a, T b) const {
@@ -35,6 +37,7 @@ struct LessOrEqual {
   }
 };
 
+// z is written as bytes 0 and 1 directly: the output's dtype is u8 whatever T is.
 template <class Formula>
 struct ComparisonKernel {
   template <class T>
@@ -47,12 +50,14 @@ struct ComparisonKernel {
   }
 };
 
+// The rule of arithmetic, with another dtype of the result.
 Result<Types> infer_comparison(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(Types types, infer_same_numbers(context));
   types[0].dtype = DType::kU8;
   return types;
 }
 
+// No bound of errors: the result is no float. No in-place input either, since the widths differ.
 template <class Formula>
 OpDef comparison_op(std::string id, std::string doc, Formula) {
   return {
@@ -68,6 +73,7 @@ OpDef comparison_op(std::string id, std::string doc, Formula) {
 
 // where ---------------------------------------------------------------------------------------
 
+// The mask must have the whole shape; broadcasting is a node of its own.
 Result<Types> infer_where(const InferContext& context) {
   const TensorType& x = *context.inputs[1];
   QUERN_TRY(expect_whole_elements("x", x));
@@ -76,6 +82,8 @@ Result<Types> infer_where(const InferContext& context) {
   return Types{x};
 }
 
+// Copies of `width` bytes, so that one loop serves all dtypes and no NaN changes its payload.
+// inputs[1] is x, inputs[2] is y.
 Result<void> run_where(const KernelContext& context) {
   const TensorView& z = context.outputs[0];
   const auto* mask = context.inputs[0].as<const uint8_t>();
@@ -89,6 +97,7 @@ Result<void> run_where(const KernelContext& context) {
 
 // Quotients and remainders --------------------------------------------------------------------
 
+// Both cases below would trap or be undefined in C++: division by 0, and the lowest number by -1.
 struct Quotient {
   template <class T>
   T operator()(T a, T b) const {
@@ -100,6 +109,8 @@ struct Quotient {
   }
 };
 
+// fmod subtracts a multiple of b without rounding. The lowest integer by -1 has the remainder 0,
+// but the instruction would trap.
 template <class T>
 T remainder_of(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -113,6 +124,8 @@ T remainder_of(T a, T b) {
   }
 }
 
+// From C's remainder to that of Python: if it is not 0 and its sign is not that of b, one b is
+// added.
 struct RemainderKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -121,6 +134,7 @@ struct RemainderKernel {
     const bool takes_divisor = context.attributes.text("sign") == "divisor";
     for (int64_t i = 0; i < z.size(); ++i) {
       T r = remainder_of(T(a[i]), T(b[i]));
+      // For unsigned T both comparisons are false and nothing happens; NaN passes through the sum.
       if (takes_divisor && r != 0 && (r < 0) != (T(b[i]) < 0)) r = static_cast<T>(r + T(b[i]));
       z[i] = r;
     }
@@ -130,6 +144,7 @@ struct RemainderKernel {
 
 // Bits ----------------------------------------------------------------------------------------
 
+// Bits of integers; the casts undo the promotion of small types to int.
 struct And {
   template <class T>
   T operator()(T a, T b) const {
@@ -149,10 +164,13 @@ struct Xor {
   }
 };
 // Shifts by the number of bits or more give 0, or -1 for negative numbers to the right.
+// A negative count is a huge one as u64, and acts so.
 struct ShiftLeft {
   template <class T>
   T operator()(T a, T b) const {
     const auto count = static_cast<uint64_t>(b);
+    // The shift is done in u64, where moving a bit out of the top is defined; the cast back drops
+    // what T does not have.
     return count >= 8 * sizeof(T) ? T(0) : static_cast<T>(static_cast<uint64_t>(a) << count);
   }
 };
@@ -161,10 +179,12 @@ struct ShiftRight {
   T operator()(T a, T b) const {
     const auto count = std::min<uint64_t>(static_cast<uint64_t>(b), 8 * sizeof(T));
     if (count == 8 * sizeof(T)) return a < T(0) ? static_cast<T>(-1) : T(0);
+    // >> of a negative number copies the sign (C++20).
     return static_cast<T>(a >> count);
   }
 };
 
+// Integers compute in their own type: IntegerElements reads and writes the memory directly.
 template <class Formula>
 Result<void> run_integers(const KernelContext& context) {
   return with_integer_type(context.inputs[0].dtype, [&]<class T>(T) -> Result<void> {
@@ -174,6 +194,7 @@ Result<void> run_integers(const KernelContext& context) {
   });
 }
 
+// The list has all integers of whole bytes; i4, u4 and b1 have no arithmetic.
 Result<Types> infer_same_integers(const InferContext& context) {
   QUERN_TRY(expect_dtype(port_name(context, 0), *context.inputs[0],
                          {DType::kI64, DType::kI32, DType::kI16, DType::kI8, DType::kU64,
@@ -181,6 +202,7 @@ Result<Types> infer_same_integers(const InferContext& context) {
   return infer_same_numbers(context);
 }
 
+// `formula` is the doc and the type; its object is made again for each element and holds nothing.
 template <class Formula>
 OpDef integer_op(std::string id, std::string doc, Formula) {
   return {.id = std::move(id),

@@ -16,17 +16,22 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // The windows that the attributes of each operation describe.
+// A function with the rank as a template parameter, so that it can be an argument of the templates
+// below.
 template <int rank>
 Result<Window3> windows_of_rank(const Attributes& attributes) {
   return read_convolution_windows(attributes, rank);
 }
 
 // Channels, groups and the kernel's extents of x [N, C, ...] with a weight [A, B, ...].
+// `in` and `out` are all channels, not those of a group; weight [out, in / groups, kernel...].
 struct ConvShape {
   int64_t in, out, groups;
 };
 
 // The extents of the weight's kernel must be those of the attributes.
+// x and weight have the rank of the operation, weight and bias are no wider than x. The spatial
+// axes 2 .. rank - 1 are the last ones of Window3: axis 3 - rank + axis.
 Result<void> check_ports(const InferContext& context, const Window3& windows, int rank) {
   const TensorType& x = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -44,6 +49,7 @@ Result<void> check_ports(const InferContext& context, const Window3& windows, in
 }
 
 // The attributes `in` and `out`, where given, repeat the channels of the tensors.
+// 0 says nothing. A manifest may repeat the extents; they are checked, not trusted.
 Result<void> check_declared(const Attributes& attributes, const ConvShape& shape) {
   for (const auto& [name, found] : {std::pair{"in", shape.in}, std::pair{"out", shape.out}}) {
     const int64_t wanted = attributes.integer(name);
@@ -62,8 +68,11 @@ Result<ConvShape> check_channels(const InferContext& context, bool is_transposed
   QUERN_ASSIGN_OR_RETURN(shape.in, constant_dim("x", x, 1));
   QUERN_ASSIGN_OR_RETURN(const int64_t first, constant_dim("weight", weight, 0));
   QUERN_ASSIGN_OR_RETURN(const int64_t second, constant_dim("weight", weight, 1));
+  // -1 is no number of channels, so an overflow fails the checks below.
   const int64_t across = checked_multiply(second, shape.groups).value_or(-1);
   shape.out = is_transposed ? across : first;
+  // Channels of 0 pass: the sums are empty then. The other two conditions keep the divisions of the
+  // kernels exact.
   const bool is_divided = shape.groups >= 1 && shape.in % shape.groups == 0 && shape.out >= 0 &&
                           shape.out % shape.groups == 0;
   if (!is_divided || (is_transposed ? first : across) != shape.in) {
@@ -76,6 +85,8 @@ Result<ConvShape> check_channels(const InferContext& context, bool is_transposed
   return shape;
 }
 
+// [N, C, ...] to [N, out, ...] with each spatial extent (in + 2 pad - span) / stride + 1, rounded
+// down.
 template <Result<Window3> (*windows_of)(const Attributes&), int rank>
 Result<Types> infer_convolution(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of(context.attributes));
@@ -86,6 +97,7 @@ Result<Types> infer_convolution(const InferContext& context) {
   y.dims[1] = Dim::constant(shape.out);
   for (int axis = 2; axis < rank; ++axis) {
     const auto i = static_cast<size_t>(3 - rank + axis);
+    // Spatial extents are constants (spatial_extents); N may be a symbol.
     const int64_t outputs = windows[i].num_outputs(extents[i], false);
     if (outputs < 1) {
       return fail::invalid("Port 'x' has type {}; a window of {} does not fit in axis {}.",
@@ -97,6 +109,8 @@ Result<Types> infer_convolution(const InferContext& context) {
 }
 
 // Geometry that the kernels share.
+// A tensor [N, C, D, H, W] in row-major order, missing axes of extent 1: channel c of sample n
+// begins at (n * channels + c) * plane().
 struct Planes {
   int64_t batch, channels;
   Extent3 extents;
@@ -106,6 +120,7 @@ struct Planes {
 };
 
 // Calls f(position) for each position of a box in row-major order.
+// The last axis is the fastest, as in memory and as the order of k demands.
 template <class F>
 void for_each_position(const Extent3& extents, F&& f) {
   for (int64_t d = 0; d < extents[0]; ++d) {
@@ -115,11 +130,14 @@ void for_each_position(const Extent3& extents, F&& f) {
   }
 }
 
+// Row-major index of a position in its box.
 int64_t flat_index(const Extent3& position, const Extent3& extents) {
   return (position[0] * extents[1] + position[1]) * extents[2] + position[2];
 }
 
 // The input position of a tap, or false in the padding.
+// Padding is not stored: a position outside the extents is one of the padding. `position` is filled
+// up to the axis that fails.
 bool input_position(const Window3& windows, const Extent3& output, const Extent3& tap,
                     const Extent3& extents, Extent3& position) {
   for (size_t i = 0; i < 3; ++i) {
@@ -130,6 +148,9 @@ bool input_position(const Window3& windows, const Extent3& output, const Extent3
 }
 
 // The output channel's sum at one position: k runs over (channel of the group, taps).
+// `x` begins at the group's first channel, `weight` at the filter of the output channel. k counts
+// the filter's elements in memory order, also where a tap is skipped, so that the blocks of 256
+// begin at the same elements for all outputs.
 template <class T>
 T convolve(const T* x, const T* weight, const Planes& in, int64_t group_channels,
            const Window3& windows, const Extent3& taps, const Extent3& output) {
@@ -149,6 +170,9 @@ T convolve(const T* x, const T* weight, const Planes& in, int64_t group_channels
   return fold.result();
 }
 
+// Output i is (n, channel) of the plane order. Its group is channel / group_out, whose input
+// channels are the group_in from group * group_in on:
+//   weight: [channel][channel of the group][kd][kh][kw], `filter` elements for each output channel
 template <Result<Window3> (*windows_of)(const Attributes&)>
 struct ConvolutionKernel {
   template <class T>
@@ -167,6 +191,7 @@ struct ConvolutionKernel {
       for_each_position(out.extents, [&](const Extent3& output) {
         const T sum =
             convolve(source, weight.data() + channel * filter, in, group_in, windows, taps, output);
+        // The bias is added to the finished sum, once; then the one rounding to y's dtype.
         y[i * out.plane() + flat_index(output, out.extents)] =
             bias.is_present() ? sum + bias[channel] : sum;
       });
@@ -177,6 +202,9 @@ struct ConvolutionKernel {
 
 // Transposed --------------------------------------------------------------------------------
 
+// The adjoint of conv2d in shape: outputs = (in - 1) * stride - 2 pad + span + out_pad. The output
+// padding below the stride (or dilation) picks one of the extents that conv2d maps to the same
+// number.
 Result<Types> infer_transposed(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Window3 windows, windows_of_rank<4>(context.attributes));
   QUERN_TRY(check_ports(context, windows, 4));
@@ -193,6 +221,7 @@ Result<Types> infer_transposed(const InferContext& context) {
     }
     const auto steps = checked_multiply(extents[axis] - 1, window.stride);
     const int64_t outputs = steps.value_or(-1) - 2 * window.pad + window.span() + extra;
+    // The bound 2^61 leaves room for the padding (below 2^32) and the span (below 2^62) in 63 bits.
     if (!steps || *steps >= int64_t{1} << 61 || outputs < 1) {
       return fail::invalid("Port 'x' has type {}; axis {} would get an extent of {}.",
                            context.inputs[0]->to_string(), axis + 1, outputs);
@@ -203,6 +232,9 @@ Result<Types> infer_transposed(const InferContext& context) {
 }
 
 // The input position whose tap falls on `output`, or false.
+// Output o receives input p through tap t where o = p * stride - pad + t * dilation: solved for p,
+// which must be a whole number inside the input. The sign is tested with the rest: a negative
+// `scaled` has a quotient that C++ rounds up to 0.
 bool source_position(const Window3& windows, const Extent3& output, const Extent3& tap,
                      const Extent3& extents, Extent3& position) {
   for (size_t i = 0; i < 3; ++i) {
@@ -213,6 +245,9 @@ bool source_position(const Window3& windows, const Extent3& output, const Extent
   return true;
 }
 
+// Gathers for each output instead of scattering from each input, so that the order of a sum is that
+// of k = (input channel, kh, kw) over the taps that reach the output; the others take no place in
+// the blocks, unlike padding in a convolution.
 struct TransposedKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -226,6 +261,7 @@ struct TransposedKernel {
     FloatOutput<T> y(context.outputs[0]);
     for (int64_t i = 0; i < out.batch * out.channels; ++i) {
       const int64_t n = i / out.channels, channel = i % out.channels;
+      // weight is [in, out / groups, kh, kw]: filter (c, channel within its group).
       const int64_t first = channel / group_out * group_in;  // the group's first input channel
       for_each_position(out.extents, [&](const Extent3& output) {
         BlockedFold<T> fold;
@@ -246,6 +282,7 @@ struct TransposedKernel {
   }
 };
 
+// Attributes and the sentence that all of them share.
 OpDef convolution_op(std::string id, std::string doc, OpDef::Infer infer, OpDef::Kernel kernel,
                      std::vector<AttributeDef> attributes) {
   attributes.push_back(integer("groups", 1, "Groups of channels."));

@@ -12,6 +12,8 @@
 namespace quern::test {
 namespace {
 
+// Numbers of both signs whose products round: i * 7919 mod 1009 visits all residues before it
+// repeats.
 std::vector<float> wavy(size_t n) {
   std::vector<float> x(n);
   for (size_t i = 0; i < n; ++i) x[i] = float(int(i * 7919 % 1009) - 504) * 0.0137f;
@@ -24,6 +26,8 @@ Attributes kernel(int64_t size) {
 
 // A skipped tap keeps its index: the blocks of a sum do not move at the borders.
 TEST(Conv1d, SumsInBlocksOf256AndKeepsTheirPlaceInPadding) {
+  // 500 products: two blocks, whose border falls inside a channel (256 = 51 * 5 + 1). With padding
+  // 2 and length 3, each output skips other taps.
   const int64_t channels = 100, taps = 5, length = 3, pad = 2;
   const auto x = wavy(size_t(channels * length)), w = wavy(size_t(channels * taps));
   Attributes attributes = kernel(taps);
@@ -33,6 +37,7 @@ TEST(Conv1d, SumsInBlocksOf256AndKeepsTheirPlaceInPadding) {
               {f32(Shape{1, channels, length}, x), f32(Shape{1, channels, taps}, w)}, attributes));
   ASSERT_EQ(y.size(), 3u);
   for (int64_t o = 0; o < 3; ++o) {
+    // Order and skipping by hand: a tap in the padding adds +0 in its place.
     const float expected = blocked_sum<float>(channels * taps, [&](int64_t k) {
       const int64_t position = o - pad + k % taps;
       const bool is_inside = position >= 0 && position < length;
@@ -47,6 +52,8 @@ TEST(Conv1d, PaddingIsNotMultiplied) {
   const float inf = std::numeric_limits<float>::infinity();
   Attributes attributes = kernel(2);
   attributes.set("padding", int64_t{1});
+  // Output 0 is the tap infinity over padding, skipped, plus 2 * 3; output 1 is 2 * infinity. A
+  // product of the padding's 0 with infinity would make the first NaN.
   const auto y = values_of<float>(run_one(
       "convolution.conv1d", {f32(Shape{1, 1, 1}, {2}), f32(Shape{1, 1, 2}, {inf, 3})}, attributes));
   EXPECT_EQ(y, (std::vector<float>{6, inf}));
@@ -55,6 +62,8 @@ TEST(Conv1d, PaddingIsNotMultiplied) {
 // One rounding, at the store.
 TEST(Conv2d, NarrowFloatsAddTheBiasBeforeTheRounding) {
   const auto h = [](float v) { return to_f16(v); };
+  // 2048 + 1 + 2 = 2051 lies between f16's 2050 and 2052; rounding to f16 before the bias would
+  // give 2048 (2049 is a tie) + 2 = 2050.
   const Tensor x = tensor_of<uint16_t>(DType::kF16, Shape{1, 1, 1, 2}, {h(2048), h(1)});
   const Tensor w = tensor_of<uint16_t>(DType::kF16, Shape{1, 1, 1, 2}, {h(1), h(1)});
   const Tensor bias = tensor_of<uint16_t>(DType::kF16, Shape{1}, {h(2)});
@@ -65,6 +74,8 @@ TEST(Conv2d, NarrowFloatsAddTheBiasBeforeTheRounding) {
 
 // As matrices: <Ax, y> = <x, A^T y>.
 TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
+  // Each attribute is set on one axis alone, and there are two groups: what one of the operations
+  // drops or swaps breaks the identity.
   const Attributes attributes = {{"kernel_h", int64_t{3}}, {"kernel_w", int64_t{2}},
                                  {"stride_h", int64_t{2}}, {"dil_w", int64_t{2}},
                                  {"pad_h", int64_t{1}},    {"groups", int64_t{2}}};
@@ -79,6 +90,7 @@ TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
   const auto y = numbers(size_t(forward.shape().num_elements()));
   const Tensor back =
       run_one("convolution.conv_transpose2d", {f64(forward.shape(), y), w}, attributes);
+  // Only then is back a vector of the same space as x.
   EXPECT_EQ(back.shape(), x.shape());
   double left = 0, right = 0;
   const auto fx = values_of<double>(forward), by = values_of<double>(back), xs = numbers(120);
@@ -90,10 +102,13 @@ TEST(ConvTranspose2d, IsTheTransposeOfConv2d) {
 // Windows, groups and channels, one at a time.
 TEST(Convolution, RefusesWhatDoesNotFit) {
   const Tensor x = f32(Shape{1, 2, 3}, wavy(6)), w = f32(Shape{2, 2, 2}, wavy(8));
+  // One condition at a time: taps, a window of 4 in an extent of 3, channels that do not fit two
+  // groups.
   EXPECT_FALSE(run_op("convolution.conv1d", {x, w}, kernel(3)));  // the weight has 2 taps
   EXPECT_FALSE(run_op("convolution.conv1d", {x, f32(Shape{2, 2, 4}, wavy(16))}, kernel(4)));
   Attributes grouped = kernel(2);
   grouped.set("groups", int64_t{2});
+  // Two groups would need weights of one input channel.
   EXPECT_FALSE(run_op("convolution.conv1d", {x, w}, grouped));
   Attributes declared = kernel(2);
   declared.set("in", int64_t{3});
@@ -101,10 +116,12 @@ TEST(Convolution, RefusesWhatDoesNotFit) {
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().message,
             "convolution.conv1d: Attribute 'in' is 3; the tensors have 2 channels.");
+  // A stride of 0, then a bias for three channels where there are two.
   Attributes stride = kernel(2);
   stride.set("stride", int64_t{0});
   EXPECT_FALSE(run_op("convolution.conv1d", {x, w}, stride));
   EXPECT_FALSE(run_op("convolution.conv1d", {x, w, f32(Shape{3}, wavy(3))}, kernel(2)));
+  // No samples is no error.
   EXPECT_EQ(run_one("convolution.conv1d", {f32(Shape{0, 2, 3}, {}), w}, kernel(2)).shape(),
             (Shape{0, 2, 2}));
 }

@@ -6,6 +6,7 @@ namespace {
 
 // One type for all present inputs; it is that of the result.
 Result<std::vector<TensorType>> infer_same(const InferContext& context) {
+  // Absent inputs have no type to compare; variadic ports put their types behind the declared ones.
   const TensorType& x = *context.inputs[0];
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     if (context.inputs[i] == nullptr) continue;

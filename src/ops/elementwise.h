@@ -16,6 +16,8 @@
 namespace quern {
 
 // y has the type of the first input; all present inputs must have that type, of floats.
+// Ports of an alias keep their names in the errors. Errors: a type that differs from the first
+// input's, and types other than floats.
 Result<std::vector<TensorType>> infer_same_floats(const InferContext& context);
 // The same for floats and integers of 8 bits and more.
 Result<std::vector<TensorType>> infer_same_numbers(const InferContext& context);
@@ -31,6 +33,7 @@ Formula make_formula(const Attributes& attributes) {
 }
 
 // y[i] = formula(x[i]). The formula is a template over float and double.
+// The kernel of most activations: one pass, no state, so y may be x's memory.
 template <class Formula>
 struct UnaryKernel {
   template <class T>
@@ -44,6 +47,7 @@ struct UnaryKernel {
 };
 
 // z[i] = formula(a[i], b[i]).
+// Equal sizes by the type rule; neither operand repeats.
 template <class Formula>
 struct BinaryKernel {
   template <class T>
@@ -57,6 +61,7 @@ struct BinaryKernel {
 };
 
 // An operation x -> y on floats of one type, from its formula.
+// The default bound of 4 ulp is for a formula of one transcendental function; see OpDef::f32_bound.
 template <class Formula>
 OpDef unary_float_op(std::string id, std::string doc, Formula,
                      std::vector<AttributeDef> attributes = {}, double f32_bound = 4) {
@@ -75,6 +80,7 @@ OpDef unary_float_op(std::string id, std::string doc, Formula,
 }
 
 // The same operation under another id; `inputs` renames the ports.
+// New names count from the first port; missing ones stay.
 OpDef alias_of(const OpDef& op, std::string id, std::vector<std::string> inputs = {},
                std::vector<std::string> outputs = {});
 

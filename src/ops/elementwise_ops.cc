@@ -14,6 +14,8 @@ namespace {
 using Types = std::vector<TensorType>;
 
 // Floats as IEEE 754, integers wrap: unsigned arithmetic, so that overflow is defined.
+// wrapping_add and its kin (number_kernel.h) are plain + on floats, so that one formula serves
+// both.
 struct Add {
   template <class T>
   T operator()(T a, T b) const {
@@ -57,6 +59,7 @@ struct Min {
 };
 // The lowest integer has no positive counterpart and wraps to itself.
 struct Abs {
+  // std::abs of a float clears the sign bit and never rounds; NaN stays NaN.
   template <class T>
   T operator()(T x) const {
     if constexpr (std::is_floating_point_v<T>)
@@ -82,6 +85,7 @@ struct Sqrt {
   }
 };
 // NaN stays NaN; both zeros give +0.
+// (x > 0) - (x < 0) is 0 for both zeros, as an int, so that the sign of a zero goes away.
 struct Sign {
   template <class T>
   T operator()(T x) const {
@@ -104,6 +108,8 @@ struct UnaryNumberKernel {
 };
 
 // b may be shorter than a: then it repeats (the bias of add).
+// Row `row` of a begins at a multiple of b's length; with equal shapes there is one row. Where b is
+// empty z is too, so the loop does not run with a period of 0.
 template <class Formula>
 struct BinaryNumberKernel {
   template <class T>
@@ -119,6 +125,8 @@ struct BinaryNumberKernel {
 };
 
 // Equal types, or b a vector for the last axis of a.
+// Only the second operand may be the short one, and a must have more than one axis: otherwise the
+// types must be equal, and infer_same_numbers says which is wrong.
 Result<Types> infer_add(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -129,6 +137,7 @@ Result<Types> infer_add(const InferContext& context) {
 }
 
 // The definition that arithmetic of two tensors shares.
+// No f32_cancels: a sum of two numbers is correctly rounded, so 1 ulp is generous.
 template <class Formula>
 OpDef binary_op(std::string id, std::string doc, Formula) {
   return {.id = std::move(id),
@@ -147,6 +156,7 @@ OpDef binary_op(std::string id, std::string doc, Formula) {
 }
 
 // The definition that arithmetic of one tensor shares; results are exact.
+// Exact in every type, hence a bound of 0.
 template <class Formula>
 OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y") {
   return {.id = std::move(id),
@@ -168,6 +178,8 @@ OpDef unary_op(std::string id, std::string doc, Formula, std::string output = "y
 
 // y + alpha x with a rounded product: no fused multiply-add, which would differ between
 // machines.
+// x and y keep their ports: in place the result may take y's memory (input 1), since x is read at
+// the same index only.
 struct AxpyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -180,6 +192,8 @@ struct AxpyKernel {
 };
 
 // The factor rounds once to the compute type.
+// Registered with a factor of 1 as a sample for the template; a kernel makes its own from the
+// node's attributes.
 struct Scale {
   double factor;
   explicit Scale(const Attributes& attributes) : factor(attributes.number("factor")) {}
@@ -190,6 +204,8 @@ struct Scale {
 };
 
 // The scale of attention scores, 1 / sqrt(width).
+// In f64, then one rounding: 1 / sqrt(64) is exactly 0.125 in every type. A width of 0 gives an
+// infinite factor that no element meets; a scalar counts as width 1.
 struct InvSqrtDimKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -205,6 +221,7 @@ struct InvSqrtDimKernel {
 // outer -------------------------------------------------------------------------------------
 
 // Two vectors of one float dtype, of any lengths.
+// The only binary operation here whose operands need not have one shape.
 Result<Types> infer_outer(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -216,6 +233,7 @@ Result<Types> infer_outer(const InferContext& context) {
 }
 
 // Every product of an element of a with one of b, row by row.
+// Each product is independent, so that no order is to be fixed.
 struct OuterKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -236,10 +254,13 @@ void register_binary(OpRegistry& registry) {
                         Add{});
   add.inputs = {op_parts::port("x"), op_parts::port("y")};
   add.infer = infer_add;
+  // The port names of add and mul are x and y; "Add" and "Mul" call them a and b, as their front
+  // ends do.
   add.shape_rule =
       "Floats or integers of one dtype; equal shapes, or the second "
       "a vector for the last axis; the result has the type of the "
       "first.";
+  // IEEE addition and multiplication commute bit for bit, but for the payload of NaN.
   add.is_commutative = true;
   registry.add(alias_of(add, "Add", {"a", "b"}));
   registry.add(std::move(add));
@@ -249,6 +270,7 @@ void register_binary(OpRegistry& registry) {
   registry.add(alias_of(mul, "Mul", {"a", "b"}));
   registry.add(std::move(mul));
   registry.add(binary_op("elementwise.sub", "a - b for equal shapes. Integers wrap.", Sub{}));
+  // Exact: one of the operands comes out.
   OpDef max = op_parts::with_notes(
       binary_op("elementwise.max",
                 "The larger of a and b. NaN in either gives NaN; +0 is above -0.", Max{}),

@@ -7,6 +7,8 @@ namespace quern::test {
 namespace {
 
 // A bias is the only short operand, and only the second one.
+// Each row: operation, types of the inputs, attributes, and the types or the message that must
+// come. Symbols stand for extents that are known at the run only.
 TEST(AddRules, EqualTypesOrABias) {
   expect_types({
       {"math.add", "f32[T, 3]; f32[T, 3]", "", "f32[T, 3]"},
@@ -15,6 +17,8 @@ TEST(AddRules, EqualTypesOrABias) {
       {"math.add", "i16[4]; i16[4]", "", "i16[4]"},
       {"math.add", "f32[]; f32[]", "", "f32[]"},
       {"math.add", "f32[3]; f32[3]", "", "f32[3]"},
+      // What NumPy would broadcast and math.add does not: a column vector, a row [1, 3], a longer
+      // second operand, a scalar.
       {"math.add", "f32[2, 3]; f32[2]", "",
        "math.add: Port 'y' has type f32[2]; it needs the type of 'x', f32[2, 3]."},
       {"math.add", "f32[2, 3]; f32[1, 3]", "",
@@ -23,6 +27,7 @@ TEST(AddRules, EqualTypesOrABias) {
        "math.add: Port 'y' has type f32[2, 3]; it needs the type of 'x', f32[3]."},
       {"math.add", "f32[2, 3]; f32[]", "",
        "math.add: Port 'y' has type f32[]; it needs the type of 'x', f32[2, 3]."},
+      // Dtypes: another one; 4 bits; blocks; complex numbers.
       {"math.add", "f32[3]; f16[3]", "",
        "math.add: Port 'y' has type f16[3]; it needs the type of 'x', f32[3]."},
       {"math.add", "i4[2]; i4[2]", "",
@@ -31,11 +36,14 @@ TEST(AddRules, EqualTypesOrABias) {
        "math.add: Port 'x' has type q8_0[1, 32]; it needs floats, or integers of 8 bits or more."},
       {"math.add", "complex64[2]; complex64[2]", "",
        "math.add: Port 'x' has type complex64[2]; it needs floats, or integers of 8 bits or more."},
+      // What the caller of every operation checks before the rule: missing and extra ports, unknown
+      // attributes.
       {"math.add", "f32[3]", "", "math.add needs its input 'y'."},
       {"math.add", "f32[3]; f32[3]; f32[3]", "", "math.add takes at most 2 inputs; 3 were given."},
       {"math.add", "_; f32[3]", "", "math.add needs its input 'x'."},
       {"math.add", "f32[3]; f32[3]", "{alpha = 1.0}",
        "math.add has no attribute 'alpha' (given: 1.0)."},
+      // vsa.bind and Mul name their ports a and b, and their errors do too.
       {"vsa.bind", "f32[3]; f32[4]", "",
        "vsa.bind: Port 'b' has type f32[4]; it needs the type of 'a', f32[3]."},
       {"Mul", "f32[2, 3]; f32[3]", "",
@@ -43,6 +51,7 @@ TEST(AddRules, EqualTypesOrABias) {
       {"elementwise.sub", "f32[2, 3]; f32[3]", "",
        "elementwise.sub: Port 'b' has type f32[3]; it needs the type of 'a', f32[2, 3]."},
       {"elementwise.max", "u8[T]; u8[T]", "", "u8[T]"},
+      // Division is for floats; the f8 types are floats.
       {"elementwise.div", "i32[2]; i32[2]", "",
        "elementwise.div: Port 'a' has type i32[2]; it needs floating-point elements."},
       {"elementwise.div", "f8e5m2[2]; f8e5m2[2]", "", "f8e5m2[2]"},
@@ -52,6 +61,7 @@ TEST(AddRules, EqualTypesOrABias) {
 // A required attribute has no default to hide behind.
 TEST(AxpyRules, NeedTheirFactor) {
   expect_types({
+      // An integer is a number where a number is wanted; text and lists are not.
       {"elementwise.axpy", "bf16[T]; bf16[T]", "{alpha = 2}", "bf16[T]"},
       {"elementwise.axpy", "f32[3]; f32[3]", "", "elementwise.axpy needs the attribute 'alpha'."},
       {"elementwise.axpy", "f32[3]; f32[4]", "{alpha = 2}",
@@ -69,6 +79,7 @@ TEST(AxpyRules, NeedTheirFactor) {
 TEST(OuterRules, VectorsMakeAMatrix) {
   expect_types({
       {"math.outer", "f32[T]; f32[3]", "", "f32[T, 3]"},
+      // An extent of 0 is an extent.
       {"math.outer", "f64[0]; f64[3]", "", "f64[0, 3]"},
       {"math.outer", "f32[2, 3]; f32[3]", "",
        "math.outer: Port 'a' has type f32[2, 3]; it needs rank 1."},
@@ -89,6 +100,7 @@ TEST(ScaleRules, FloatsOfAnyShape) {
       {"math.scale", "i32[3]", "{factor = 2}",
        "math.scale: Port 'x' has type i32[3]; it needs floating-point elements."},
       {"math.inv_sqrt_dim_scale", "f32[T, 64]", "", "f32[T, 64]"},
+      // The factor needs the width at the run only, so that a symbol is fine.
       {"math.inv_sqrt_dim_scale", "f32[2, T]", "", "f32[2, T]"},
       {"math.inv_sqrt_dim_scale", "f32[2, 0]", "", "f32[2, 0]"},
   });
@@ -98,6 +110,7 @@ TEST(ScaleRules, FloatsOfAnyShape) {
 TEST(ComparisonRules, MasksAreBytes) {
   expect_types({
       {"compare.equal", "f32[T, 3]; f32[T, 3]", "", "u8[T, 3]"},
+      // All widths from 8 bits on compare, signed and unsigned.
       {"compare.less", "u64[2]; u64[2]", "", "u8[2]"},
       {"compare.less_or_equal", "f32[2]; f32[3]", "",
        "compare.less_or_equal: Port 'b' has type f32[3]; it needs the type of 'a', f32[2]."},
@@ -107,6 +120,7 @@ TEST(ComparisonRules, MasksAreBytes) {
        "compare.equal: Port 'a' has type b1[8]; it needs floats, or integers of 8 bits or more."},
       {"compare.where", "u8[2, 3]; i64[2, 3]; i64[2, 3]", "", "i64[2, 3]"},
       {"compare.where", "u8[T]; f16[T]; f16[T]", "", "f16[T]"},
+      // A mask is not broadcast, is u8, and no i8.
       {"compare.where", "u8[3]; f32[2, 3]; f32[2, 3]", "",
        "compare.where: Port 'mask' has type u8[3]; it must be u8[2, 3], a mask for 'x'."},
       {"compare.where", "i8[3]; f32[3]; f32[3]", "",
@@ -115,6 +129,7 @@ TEST(ComparisonRules, MasksAreBytes) {
        "compare.where: Port 'y' has type f64[3]; it needs the type of 'x', f32[3]."},
       {"compare.where", "u8[3]; f32[3]; f32[4]", "",
        "compare.where: Port 'y' has type f32[4]; it needs the type of 'x', f32[3]."},
+      // Elements of a block cannot be chosen one by one.
       {"compare.where", "u8[32]; q8_0[32]; q8_0[32]", "",
        "compare.where: Port 'x' has type q8_0[32]; it needs elements of whole bytes."},
   });
@@ -128,6 +143,7 @@ TEST(IntegerRules, IntegersOfOneType) {
       {"bits.xor", "f32[2]; f32[2]", "",
        "bits.xor: Port 'a' has type f32[2]; its elements must be i64 or i32 or i16 or i8 or u64 or "
        "u32 or u16 or u8."},
+      // A shift's count has the type of the number.
       {"bits.shift_left", "i32[2]; u32[2]", "",
        "bits.shift_left: Port 'b' has type u32[2]; it needs the type of 'a', i32[2]."},
       {"bits.shift_right", "u4[2]; u4[2]", "",
@@ -139,6 +155,7 @@ TEST(IntegerRules, IntegersOfOneType) {
        "i8 or u64 or u32 or u16 or u8."},
       {"elementwise.remainder", "f32[3]; f32[3]", "", "f32[3]"},
       {"elementwise.remainder", "i8[3]; i8[3]", R"({sign = "divisor"})", "i8[3]"},
+      // Choices are checked by name.
       {"elementwise.remainder", "i8[3]; i8[3]", R"({sign = "floor"})",
        "Attribute 'sign' of elementwise.remainder is 'floor'; the choices are dividend, divisor."},
       {"elementwise.remainder", "i8[3]; i16[3]", "",
@@ -154,6 +171,7 @@ TEST(ActivationRules, Attributes) {
        "Attribute 'approximate' of activation.gelu is 'sigmoid'; the choices are none, tanh."},
       {"activation.gelu", "f32[3]", "{approximate = 1}",
        "Attribute 'approximate' of activation.gelu is 1; it must be text."},
+      // Negative is fine, 0 and NaN are not; elu does not divide by its alpha.
       {"activation.celu_alpha", "f32[3]", "{alpha = -0.5}", "f32[3]"},
       {"activation.celu_alpha", "f32[3]", "{alpha = 0}",
        "activation.celu_alpha: Attribute 'alpha' is 0; it must be a number other than 0."},
@@ -163,6 +181,7 @@ TEST(ActivationRules, Attributes) {
       {"activation.elu_alpha", "f32[3]", "{alpha = 0}", "f32[3]"},
       {"activation.snake", "f32[3]", "{alpha = 0.0}",
        "activation.snake: Attribute 'alpha' is 0; it must be a number other than 0."},
+      // snake_parametric divides by beta alone; -0 is 0.
       {"activation.snake_parametric", "f32[3]", "{alpha = 0, beta = 2}", "f32[3]"},
       {"activation.snake_parametric", "f32[3]", "{alpha = 1, beta = -0.0}",
        "activation.snake_parametric: Attribute 'beta' is -0; it must be a number other than 0."},
@@ -173,6 +192,7 @@ TEST(ActivationRules, Attributes) {
       {"activation.soft_shrink", "f32[3]", "{lambda = nan}",
        "activation.soft_shrink: Attribute 'lambda' is nan; it must be 0 or more."},
       {"activation.soft_shrink", "f32[3]", "{lambda = 0}", "f32[3]"},
+      // Equal bounds are a constant function, not an error; an infinite threshold cuts everything.
       {"activation.hard_tanh_range", "f32[3]", "{min = 1, max = 1}", "f32[3]"},
       {"activation.hard_tanh_range", "f32[3]", "{min = 2, max = 1}",
        "activation.hard_tanh_range: Attribute 'min' is 2; it must not be above 'max', 1."},
@@ -187,6 +207,7 @@ TEST(ActivationRules, Attributes) {
        "activation.leaky_relu_slope needs the attribute 'slope'."},
       {"activation.relu", "i32[3]", "",
        "activation.relu: Port 'x' has type i32[3]; it needs floating-point elements."},
+      // Aliases report under their own name.
       {"ReLU", "q4_0[1, 32]", "",
        "ReLU: Port 'x' has type q4_0[1, 32]; it needs floating-point elements."},
       {"activation.tanh", "f32[3]", "{beta = 1}",
@@ -199,6 +220,8 @@ TEST(ActivationRules, Attributes) {
 // Nothing in between, also with symbols.
 TEST(PreluVRules, OneSlopeOrOneForEach) {
   expect_types({
+      // One slope, one for each of the six elements, with symbols too; an axis' worth of three is
+      // neither.
       {"activation.prelu_v", "f32[2, 3]; f32[1]", "", "f32[2, 3]"},
       {"activation.prelu_v", "f32[2, 3]; f32[6]", "", "f32[2, 3]"},
       {"activation.prelu_v", "f32[T]; f32[T]", "", "f32[T]"},
@@ -220,6 +243,7 @@ TEST(PreluVRules, OneSlopeOrOneForEach) {
 TEST(GatedRules, PackedRowsAreEven) {
   expect_types({
       {"activation.swiglu", "f32[T, 8]", "", "f32[T, 4]"},
+      // Half of 2*D is D; half of D is not known.
       {"activation.glu", "f16[2, 2*D]", "", "f16[2, D]"},
       {"activation.geglu", "f32[2, 0]", "", "f32[2, 0]"},
       {"activation.geglu", "f32[2, 7]", "",
@@ -232,6 +256,7 @@ TEST(GatedRules, PackedRowsAreEven) {
        "activation.linglu: Port 'x' has type f32[]; it needs rank 1 or more."},
       {"activation.siglu", "i32[2, 8]", "",
        "activation.siglu: Port 'x' has type i32[2, 8]; it needs floating-point elements."},
+      // Two tensors instead of halves: the second has the first one's type.
       {"activation.swiglu_tensors", "f32[T, 4]; f32[T, 4]", "", "f32[T, 4]"},
       {"activation.seglu_tensors", "f32[2, 4]; f32[2, 3]", "",
        "activation.seglu_tensors: Port 'up' has type f32[2, 3]; it needs the type of 'gate', "
@@ -246,6 +271,7 @@ TEST(GatedRules, PackedRowsAreEven) {
 TEST(RandomRules, ShapeOrLike) {
   expect_types({
       {"random.uniform", "", "{shape = [2, 3]}", "f32[2, 3]"},
+      // Without a shape the result is a scalar; the port `like` gives extents, not the dtype.
       {"random.uniform", "", "", "f32[]"},
       {"random.uniform", "", R"({shape = [0], dtype = "f16"})", "f16[0]"},
       {"random.normal", "i8[T, 3]", R"({dtype = "f64"})", "f64[T, 3]"},
@@ -255,6 +281,7 @@ TEST(RandomRules, ShapeOrLike) {
        "random.uniform: A random tensor takes the attribute 'shape' or the port 'like', not both."},
       {"random.uniform", "", "{shape = [-1]}",
        "random.uniform: The extent -1 of a shape is negative."},
+      // 2^62 elements are the limit for a shape, whatever the memory.
       {"random.uniform", "", "{shape = [4611686018427387904]}",
        "random.uniform: A shape with the extent 4611686018427387904 has 2^62 elements or more."},
       {"random.uniform", "", "{shape = [1, 1, 1, 1, 1, 1, 1, 1, 1]}",
@@ -265,6 +292,7 @@ TEST(RandomRules, ShapeOrLike) {
        "random.normal: Attribute 'dtype' is 'float'; it must name a float dtype."},
       {"random.integers", "", "{limit = 0}",
        "random.integers: Attribute 'limit' is 0; it must be from 1 to 2^31."},
+      // 2^31 itself is allowed: (word * n) >> 32 needs n below 2^32 and a result that fits i32.
       {"random.integers", "", "{limit = 2147483648}", "i32[]"},
       {"random.integers", "", "{limit = 2147483649}",
        "random.integers: Attribute 'limit' is 2147483649; it must be from 1 to 2^31."},
@@ -278,6 +306,7 @@ TEST(RandomRules, ShapeOrLike) {
 TEST(DropoutRules, ShareAndBounds) {
   expect_types({
       {"math.dropout", "f32[T]", "", "f32[T]"},
+      // Dropping everything, p = 1, is allowed; NaN and a number just above 1 are not.
       {"math.dropout", "f32[3]", "{p = 1}", "f32[3]"},
       {"math.dropout", "f32[3]", "{p = 1.0000001}",
        "math.dropout: Attribute 'p' is 1.0000001; it must be from 0 to 1."},
@@ -289,6 +318,7 @@ TEST(DropoutRules, ShareAndBounds) {
        "math.dropout: Port 'x' has type i8[3]; it needs floating-point elements."},
       {"math.dropout", "f32[3]", "{training = 1}",
        "Attribute 'training' of math.dropout is 1; it must be a flag."},
+      // Equal bounds leave nothing to chance, and pass.
       {"activation.rrelu", "bf16[T]", "{lower = 0.5, upper = 0.5}", "bf16[T]"},
       {"activation.rrelu", "f32[3]", "{lower = 0.6, upper = 0.5}",
        "activation.rrelu: Attribute 'lower' is 0.6; it must not be above 'upper', 0.5."},
@@ -310,12 +340,14 @@ TEST(QuantRules, ScaleZeroPointAndBits) {
        "quant.quant: Attribute 'scale' is inf; it must be above 0 and finite."},
       {"quant.quant", "f32[3]", "{scale = nan}",
        "quant.quant: Attribute 'scale' is nan; it must be above 0 and finite."},
+      // The zero point is one of the integers, at both ends.
       {"quant.quant", "f32[3]", "{scale = 1, zero_point = 128}",
        "quant.quant: Attribute 'zero_point' is 128; it must be from -128 to 127."},
       {"quant.quant", "f32[3]", "{scale = 1, zero_point = -128}", "i8[3]"},
       {"quant.quant", "i8[3]", "{scale = 1}",
        "quant.quant: Port 'x' has type i8[3]; it needs floating-point elements."},
       {"quant.quant", "f32[3]", "", "quant.quant needs the attribute 'scale'."},
+      // f64 unless asked.
       {"dequant.dequant", "i8[T]", "{scale = 0.5}", "f64[T]"},
       {"dequant.dequant", "i8[T]", R"({scale = 0.5, dtype = "f16"})", "f16[T]"},
       {"dequant.dequant", "i8[3]", R"({scale = 0.5, dtype = "i32"})",
@@ -324,6 +356,8 @@ TEST(QuantRules, ScaleZeroPointAndBits) {
        "dequant.dequant: Port 'q' has type u8[3]; its elements must be i8."},
       {"dequant.dequant", "i8[3]", "{scale = -1}",
        "dequant.dequant: Attribute 'scale' is -1; it must be above 0 and finite."},
+      // A byte holds two integers: extents double, also 2 * T, unless they pass 63 bits. The zero
+      // point is checked against i8, wide enough for the 4-bit numbers.
       {"dequant.dequant4", "u8[T, 3]", R"({scale = 0.5, dtype = "f32"})", "f32[T, 6]"},
       {"dequant.dequant4", "u8[3, T]", "{scale = 0.5}", "f64[3, 2*T]"},
       {"dequant.dequant4", "u8[3]", "{scale = 0.5, zero_point = 16}", "f64[6]"},
@@ -334,9 +368,11 @@ TEST(QuantRules, ScaleZeroPointAndBits) {
       {"dequant.dequant4", "i8[3]", "{scale = 0.5}",
        "dequant.dequant4: Port 'q' has type i8[3]; its elements must be u8."},
       {"quant.dynamic", "f32[T, 64]", "", "i8[T, 64]; f32[T, 2]"},
+      // 65 elements are two blocks and a third, short one.
       {"quant.dynamic", "f32[T, 65]", "", "i8[T, 65]; f32[T, 3]"},
       {"quant.dynamic", "f64[2, 300]", "{block = 256, bits = 16}", "i16[2, 300]; f32[2, 2]"},
       {"quant.dynamic", "f32[2, 0]", "", "i8[2, 0]; f32[2, 0]"},
+      // The number of blocks must be known.
       {"quant.dynamic", "f32[2, T]", "",
        "quant.dynamic: Port 'x' has type f32[2, T]; the extent of axis 1 must be a constant."},
       {"quant.dynamic", "f32[]", "",

@@ -15,6 +15,8 @@ namespace {
 using namespace type_rules;
 
 // The first two ports are lists of integers, the weight is a table of any dtype that widens.
+// ids [n], offsets [B], weight [V, D] to [B, D]. Narrow weights give f32: the sum is one, and
+// rounding it back is the next operation's decision.
 Result<std::vector<TensorType>> infer_bag(const InferContext& context) {
   const TensorType& weight = *context.inputs[2];
   for (const size_t port : {size_t{0}, size_t{1}}) {
@@ -36,6 +38,7 @@ void load_weight_row(const TensorView& weight, int64_t id, std::vector<double>& 
   load_row(weight, id * weight.shape[1], weight.shape[1], row.data());
 }
 // ... and all others dequantised to f32, whole blocks at a time.
+// weight.shape[1] is a whole number of blocks, which Tensor guarantees for block dtypes.
 void load_weight_row(const TensorView& weight, int64_t id, std::vector<float>& row) {
   const DTypeInfo& info = dtype_info(weight.dtype);
   const int64_t row_bytes = weight.shape[1] / info.block_size * info.block_bytes;
@@ -43,6 +46,8 @@ void load_weight_row(const TensorView& weight, int64_t id, std::vector<float>& r
 }
 
 // Bags [offsets[b], offsets[b + 1]) of ids; the last ends with the ids.
+// The first offset must be 0: ids before it would belong to no bag. Each later one lies between its
+// predecessor and the end, so that bags are in order and may be empty.
 Result<void> check_offsets(const std::vector<int64_t>& offsets, int64_t num_ids) {
   for (size_t b = 0; b < offsets.size(); ++b) {
     const int64_t lowest = b == 0 ? 0 : offsets[b - 1];
@@ -62,6 +67,7 @@ Result<void> sum_bags(const KernelContext& context) {
   const std::vector<int64_t> ids = load_indices(context.inputs[0]);
   std::vector<int64_t> offsets = load_indices(context.inputs[1]);
   QUERN_TRY(check_offsets(offsets, static_cast<int64_t>(ids.size())));
+  // An end for the last bag.
   offsets.push_back(static_cast<int64_t>(ids.size()));
   std::vector<T> row(static_cast<size_t>(weight.shape[1]));
   for (size_t b = 0; b + 1 < offsets.size(); ++b) {
@@ -69,6 +75,7 @@ Result<void> sum_bags(const KernelContext& context) {
     std::fill_n(sum, row.size(), T(0));
     for (int64_t i = offsets[b]; i < offsets[b + 1]; ++i) {
       const int64_t id = ids[static_cast<size_t>(i)];
+      // Checked where it is used: an id in no bag does not exist, since the bags cover all ids.
       if (id < 0 || id >= weight.shape[0]) {
         return fail::out_of_range("The id {} at position {} is outside the table of {} rows.", id,
                                   i, weight.shape[0]);

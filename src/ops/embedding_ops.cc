@@ -14,6 +14,8 @@ namespace {
 using namespace type_rules;
 
 // Ids of any shape and a table [V, D]; the embeddings have the ids' shape and one axis more.
+// vocab_size and d_model repeat extents of the weight, 0 says nothing; init_std is for training and
+// not read.
 Result<std::vector<TensorType>> infer_token(const InferContext& context) {
   const TensorType& ids = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -35,6 +37,7 @@ Result<std::vector<TensorType>> infer_token(const InferContext& context) {
 }
 
 // Ids may be i32 (as token ids are) or i64 (as ONNX and PyTorch write them).
+// `position` is row-major over all axes of the ids.
 int64_t id_at(const TensorView& ids, int64_t position) {
   return ids.dtype == DType::kI64 ? ids.as<const int64_t>()[position]
                                   : int64_t{ids.as<const int32_t>()[position]};
@@ -48,14 +51,17 @@ Result<void> run_token(const KernelContext& context) {
   const TensorView& embeds = context.outputs[0];
   const int64_t rows = weight.shape[0], d = weight.shape[1];
   const DTypeInfo& info = dtype_info(weight.dtype);
+  // Rows of a table are whole blocks, so a row has an address.
   const int64_t row_bytes = d / info.block_size * info.block_bytes;
   for (int64_t t = 0; t < ids.shape.num_elements(); ++t) {
+    // An i64 holds either kind of id, so one comparison serves both.
     const int64_t id = id_at(ids, t);
     if (id < 0 || id >= rows) {
       return fail::out_of_range("The id {} at position {} is outside the table of {} rows.", id, t,
                                 rows);
     }
     const std::byte* row = weight.data + id * row_bytes;
+    // f64 rows are copied byte by byte: dequantising would go through f32.
     if (weight.dtype == DType::kF64) {
       std::copy_n(row, row_bytes, embeds.data + t * row_bytes);
     } else {

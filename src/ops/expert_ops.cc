@@ -15,6 +15,8 @@ namespace {
 using namespace type_rules;
 
 // Type rule: projection.linear with the weight of one expert, then rows per token and choice.
+// x [T, K] or [T, U, K], weight [E, N, K], experts [T, U], bias [E, N]; y [T, U, N]. A token has U
+// choices; with rank 3 each of them has its own row of x, as after a first layer of experts.
 Result<std::vector<TensorType>> infer_experts(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const TensorType& weight = *context.inputs[1];
@@ -26,6 +28,8 @@ Result<std::vector<TensorType>> infer_experts(const InferContext& context) {
   QUERN_TRY(expect_dim("x", x, 0, experts.dims[0], "the rows of 'experts'"));
   if (x.rank() == 3) QUERN_TRY(expect_dim("x", x, 1, experts.dims[1], "the columns of 'experts'"));
   if (x.rank() > 3) QUERN_TRY(expect_rank("x", x, 3));
+  // One expert's weight and bias as projection.linear sees them, so that its rule decides on
+  // dtypes, blocks and scales; the leading E is this operation's affair.
   const TensorType one{weight.dtype, {weight.dims[1], weight.dims[2]}, weight.layout};
   TensorType bias;
   if (context.inputs[3] != nullptr) {
@@ -33,6 +37,7 @@ Result<std::vector<TensorType>> infer_experts(const InferContext& context) {
     QUERN_TRY(expect_dim("bias", *context.inputs[3], 0, weight.dims[0], "the experts of 'weight'"));
     bias = {context.inputs[3]->dtype, {context.inputs[3]->dims[1]}, context.inputs[3]->layout};
   }
+  // The order of projection.linear's ports: x, weight, bias, scale.
   const TensorType* inputs[] = {&x, &one, context.inputs[3] == nullptr ? nullptr : &bias,
                                 context.inputs[4]};
   QUERN_ASSIGN_OR_RETURN(
@@ -43,6 +48,7 @@ Result<std::vector<TensorType>> infer_experts(const InferContext& context) {
 }
 
 // One row of x for each (token, choice) of an expert.
+// `x` and `scale` are dense rows, in the order of `slots`.
 struct Gathered {
   std::vector<int64_t> slots;  // token * choices + choice
   std::vector<std::byte> x;
@@ -50,6 +56,7 @@ struct Gathered {
 };
 
 // Bytes of a row; the last extent is whole blocks.
+// Of x, the scales and y, whose dtypes have one element a block.
 int64_t row_bytes(const TensorView& view) {
   return view.shape.last() * dtype_info(view.dtype).block_bytes;
 }
@@ -68,6 +75,8 @@ Gathered gather(const KernelContext& context, int64_t expert) {
   const TensorView& scale = context.inputs[4];
   const int64_t choices = experts.shape[1];
   Gathered rows;
+  // A linear search over all slots for each expert: E * T * U comparisons, nothing beside the
+  // products.
   for (int64_t slot = 0; slot < experts.shape.num_elements(); ++slot) {
     if (experts.as<const int32_t>()[slot] != expert) continue;
     const int64_t row = x.shape.rank() == 3 ? slot : slot / choices;
@@ -79,6 +88,7 @@ Gathered gather(const KernelContext& context, int64_t expert) {
 }
 
 // Part `expert` of a view whose first axis counts experts.
+// A part keeps whole blocks, since the last extent of a block format is whole blocks.
 TensorView slice_expert(const TensorView& view, int64_t expert) {
   if (!view.is_present()) return view;
   TensorView part{view.dtype, {}, nullptr};
@@ -90,6 +100,8 @@ TensorView slice_expert(const TensorView& view, int64_t expert) {
 
 // One expert: gathers its rows, multiplies them together as projection.linear would, and
 // scatters the results. An expert that nobody chose costs nothing.
+// All rows of an expert at once decode its weight once. The results have the bits of each row
+// alone, as projection.linear computes rows independently.
 Result<void> run_expert(const KernelContext& context, int64_t expert) {
   Gathered rows = gather(context, expert);
   if (rows.slots.empty()) return {};
@@ -97,6 +109,7 @@ Result<void> run_expert(const KernelContext& context, int64_t expert) {
   const TensorView& x = context.inputs[0];
   const TensorView& scale = context.inputs[4];
   const TensorView& y = context.outputs[0];
+  // The views point into `rows`, which lives until the end.
   TensorView inputs[] = {{x.dtype, Shape{count, x.shape.last()}, rows.x.data()},
                          slice_expert(context.inputs[1], expert),
                          slice_expert(context.inputs[3], expert),
@@ -107,6 +120,7 @@ Result<void> run_expert(const KernelContext& context, int64_t expert) {
   std::vector<std::byte> results(static_cast<size_t>(count * row_bytes(y)));
   const TensorView outputs[] = {{y.dtype, Shape{count, y.shape.last()}, results.data()}};
   QUERN_TRY(run_linear({.inputs = inputs, .outputs = outputs, .attributes = context.attributes}));
+  // Slot s of y is row s of [T * U, N].
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(y.data + rows.slots[static_cast<size_t>(i)] * row_bytes(y),
                 results.data() + i * row_bytes(y), static_cast<size_t>(row_bytes(y)));
@@ -131,6 +145,7 @@ Result<void> run_experts(const KernelContext& context) {
 }
 
 // Results [T, U, N] and one weight for each choice.
+// The weights' dtype is y's, so that no product widens.
 Result<std::vector<TensorType>> infer_combine(const InferContext& context) {
   const TensorType& y = *context.inputs[0];
   const TensorType& weights = *context.inputs[1];
@@ -144,6 +159,8 @@ Result<std::vector<TensorType>> infer_combine(const InferContext& context) {
 }
 
 // The weighted sum from +0 in the order of the choices.
+// A plain chain over u: U is a handful, and the order is that of the choices as the router gave
+// them. A weight of 0 multiplies too, so that NaN of an unused expert shows.
 template <class T>
 void combine(const KernelContext& context) {
   const Shape& shape = context.inputs[0].shape;

@@ -14,6 +14,7 @@ namespace {
 using Types = std::vector<TensorType>;
 
 // Laid out as the elements of complex tensors are.
+// Two T side by side, real part first.
 template <class T>
 struct Complex {
   T re = 0, im = 0;
@@ -33,6 +34,7 @@ Complex<T> operator*(Complex<T> a, Complex<T> b) {
 }
 
 // exp(sign * 2 pi i k / n) for k below n, in f64, then rounded.
+// Step, angle, cosine and sine each round in f64 before the one rounding to T.
 template <class T>
 std::vector<Complex<T>> twiddles(int64_t n, int sign) {
   std::vector<Complex<T>> table(static_cast<size_t>(n));
@@ -46,9 +48,12 @@ std::vector<Complex<T>> twiddles(int64_t n, int sign) {
 }
 
 // Radix 2, in place: bit-reversed order, then butterflies of 2, 4, 8, ... elements.
+// Cooley and Tukey 1965. `w` has n entries; a stage with `half` butterflies of width 2 * half uses
+// every n / (2 half)-th of them.
 template <class T>
 void transform_radix2(std::vector<Complex<T>>& x, const std::vector<Complex<T>>& w) {
   const size_t n = x.size();
+  // j is i with its bits reversed, counted up by adding 1 from the top bit down.
   for (size_t i = 1, j = 0; i < n; ++i) {
     size_t bit = n >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
@@ -58,6 +63,7 @@ void transform_radix2(std::vector<Complex<T>>& x, const std::vector<Complex<T>>&
   for (size_t half = 1; half < n; half *= 2) {
     for (size_t start = 0; start < n; start += 2 * half) {
       for (size_t k = 0; k < half; ++k) {
+        // One product, one sum and one difference; the odd part is the one that turns.
         const Complex<T> even = x[start + k];
         const Complex<T> odd = w[k * (n / (2 * half))] * x[start + half + k];
         x[start + k] = even + odd;
@@ -68,10 +74,14 @@ void transform_radix2(std::vector<Complex<T>>& x, const std::vector<Complex<T>>&
 }
 
 // The sum over j of x[j] w[j k mod n], j ascending from +0.
+// O(n^2), for lengths without a power of two. The definition is the order of this loop, so a faster
+// method would be another version.
 template <class T>
 void transform_directly(std::vector<Complex<T>>& x, const std::vector<Complex<T>>& w) {
   std::vector<Complex<T>> y(x.size());
   for (size_t k = 0; k < x.size(); ++k) {
+    // j k mod n stays below n by one subtraction: no product that could overflow, and no rounding
+    // of a large angle.
     size_t index = 0;  // j k mod n
     for (size_t j = 0; j < x.size(); ++j) {
       y[k] = y[k] + x[j] * w[index];
@@ -83,6 +93,7 @@ void transform_directly(std::vector<Complex<T>>& x, const std::vector<Complex<T>
 }
 
 // Transforms one vector; only the inverse divides by n, as numpy.fft does.
+// n = 0 is no power of two and gives no element. n = 1 is one, without a butterfly.
 template <class T, bool is_inverse>
 void transform(const TensorView& source, const TensorView& target) {
   const int64_t n = source.shape[0];
@@ -95,12 +106,14 @@ void transform(const TensorView& source, const TensorView& target) {
     transform_directly(x, w);
   for (int64_t i = 0; i < n; ++i) {
     Complex<T>& y = x[static_cast<size_t>(i)];
+    // Two divisions by n, not products with 1 / n.
     if (is_inverse) y = {y.re / static_cast<T>(n), y.im / static_cast<T>(n)};
     target.as<Complex<T>>()[i] = y;
   }
 }
 
 // Complex64 computes in f32, complex128 in f64.
+// The sign of the exponent is -1 for the transform, +1 for its inverse.
 template <bool is_inverse>
 Result<void> run_fft(const KernelContext& context) {
   if (context.inputs[0].dtype == DType::kComplex64) {

@@ -11,17 +11,22 @@
 namespace quern {
 
 // A kernel with a template `run<T>`, computing in the type of the first input.
+// `Kernel` has `template <class T> static Result<void> run(const KernelContext&)`; an OpDef takes
+// float_kernel<Kernel> as its reference. The first input must be present.
 template <class Kernel>
 Result<void> float_kernel(const KernelContext& context) {
   return with_compute_type(context.inputs[0].dtype,
                            [&]<class T>(T) { return Kernel::template run<T>(context); });
 }
 
+// The dtype whose memory can be read as T without a conversion: f64 for double, f32 for float.
 template <class T>
 inline constexpr DType kComputeDType = std::is_same_v<T, double> ? DType::kF64 : DType::kF32;
 
 // Elements of a float tensor as T: the tensor's own memory where its dtype is T, else a converted
 // copy (an f64 tensor read as float rounds). An absent tensor reads as empty.
+// Borrows the tensor's memory, which must live as long. Not copyable, since data_ may point into
+// copy_.
 template <class T>
 class FloatInput {
  public:
@@ -50,6 +55,8 @@ class FloatInput {
 
 // An output of T, in the tensor's own memory where its dtype is T; else the elements are rounded
 // into the tensor, once each, when this object ends.
+// Elements that the kernel does not write are zeros in a copy, and whatever the memory held
+// otherwise: a kernel writes all of them.
 template <class T>
 class FloatOutput {
  public:
@@ -60,6 +67,7 @@ class FloatOutput {
     data_ = copy_.data();
   }
   ~FloatOutput() {
+    // Without elements there is nothing to store.
     if (!copy_.empty()) store_row(tensor_, 0, size_, copy_.data());
   }
   FloatOutput(const FloatOutput&) = delete;

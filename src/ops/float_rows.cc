@@ -26,6 +26,7 @@ void store_integers(const TensorView& view, std::span<const double> values) {
 
 // Widens `n` elements from index `first` on. To double, everything but f64 goes through float,
 // which holds each of the narrow types exactly.
+// Integers of more than 24 bits round in the step over float, as the header says.
 template <class T>
 void load_row(const TensorView& view, int64_t first, int64_t n, T* out) {
   const std::byte* source = element(view, first);
@@ -51,12 +52,14 @@ std::vector<T> load_all(const TensorView& view) {
 }
 
 // Narrows `n` values into the view from index `first` on, rounding to nearest even.
+// T to the view's dtype in one step: a double that goes to f16 does not pass through f32.
 template <class T>
 void store_row(const TensorView& view, int64_t first, int64_t n, const T* values) {
   narrow_row(view.dtype, values, element(view, first), n);
 }
 
 // Doubles into a tensor of any plain dtype; each value rounds once.
+// 4-bit and 1-bit types are packed and have no element of their own to write.
 Result<void> store_numbers(const TensorView& view, std::span<const double> values) {
   if (is_float(view.dtype)) {
     store_row(view, 0, static_cast<int64_t>(values.size()), values.data());

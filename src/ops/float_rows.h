@@ -10,6 +10,7 @@
 namespace quern {
 
 // Calls f with a value of the type in which operations on `dtype` compute: double{} or float{}.
+// What numerics asks: narrow floats compute in f32. Both calls of f must return one type.
 template <class F>
 auto with_compute_type(DType dtype, F&& f) {
   return dtype == DType::kF64 ? f(double{}) : f(float{});

@@ -10,6 +10,8 @@ namespace quern {
 namespace {
 
 // A formula made of an overloaded function of one number.
+// The overloads for float and double are chosen by T; std::ceil and std::floor are exact, the
+// others our own.
 #define QUERN_FUNCTION(name, function) \
   struct name {                        \
     template <class T>                 \
@@ -32,6 +34,8 @@ QUERN_FUNCTION(Floor, std::floor);
 #undef QUERN_FUNCTION
 
 // Ties to even, whatever the rounding mode of the thread: x - remainder(x, 1) is exact.
+// nearbyint would follow the rounding mode, and C's round goes away from zero at halves. copysign
+// keeps the sign of results that are 0.
 struct RoundToEven {
   template <class T>
   T operator()(T x) const {
@@ -41,6 +45,7 @@ struct RoundToEven {
 };
 
 // strict_pow has C's special values; its result does not depend on the C library.
+// The order of the operands matters: x is the base.
 struct Pow {
   template <class T>
   T operator()(T x, T y) const {

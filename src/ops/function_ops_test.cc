@@ -11,10 +11,13 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+// One vector of f64.
 std::vector<double> run_f64(std::string_view id, const std::vector<double>& x) {
   return values_of<double>(run_one(id, {f64(Shape{static_cast<int64_t>(x.size())}, x)}));
 }
 
+// NaN where y is NaN, else within 4e-16 * (1 + |y|): some four units in the last place at 1, and an
+// absolute bound near 0.
 void expect_near(std::string_view id, const std::vector<double>& x, const std::vector<double>& y) {
   const auto actual = run_f64(id, x);
   ASSERT_EQ(actual.size(), y.size()) << id;
@@ -29,6 +32,7 @@ void expect_near(std::string_view id, const std::vector<double>& x, const std::v
 
 // NumPy's and SciPy's values.
 TEST(FunctionOps, AgreeWithNumPy) {
+  // Both ends of [-1, 1], 0, and values in between without a pattern.
   const std::vector<double> x{-1.0, -0.75, -0.1, 0.0, 0.3, 0.9, 1.0};
   expect_near("math.acos", x,
               {3.141592653589793, 2.4188584057763776, 1.6709637479564565, 1.5707963267948966,
@@ -54,6 +58,7 @@ TEST(FunctionOps, AgreeWithNumPy) {
   expect_near("math.erf", x,
               {-0.8427007929497148, -0.7111556336535151, -0.1124629160182849, 0.0,
                0.3286267594591274, 0.7969082124228322, 0.8427007929497148});
+  // Inside (-1, 1), then from 1 upwards to 1e10, where sqrt(x^2 - 1) is x.
   expect_near(
       "math.atanh", {-0.9, -0.1, 0.0, 0.5, 0.99},
       {-1.4722194895832204, -0.10033534773107558, 0.0, 0.5493061443340549, 2.6466524123622457});
@@ -63,10 +68,12 @@ TEST(FunctionOps, AgreeWithNumPy) {
 
 // C's Annex F, value by value.
 TEST(FunctionOps, EdgesAreThoseOfC) {
+  // Outside the domains, and NaN itself.
   expect_near("math.acos", {1.5, kNaN}, {kNaN, kNaN});
   expect_near("math.asin", {-1.5}, {kNaN});
   expect_near("math.acosh", {0.5}, {kNaN});
   expect_near("math.tan", {kInfinity}, {kNaN});
+  // Poles at +-1, saturation of sinh at -1000, even cosh, erf at its limits.
   EXPECT_EQ(run_f64("math.atanh", {1, -1}), (std::vector<double>{kInfinity, -kInfinity}));
   EXPECT_EQ(run_f64("math.sinh", {kInfinity, -1000}), (std::vector<double>{kInfinity, -kInfinity}));
   EXPECT_EQ(run_f64("math.cosh", {-kInfinity}), std::vector<double>{kInfinity});
@@ -75,6 +82,7 @@ TEST(FunctionOps, EdgesAreThoseOfC) {
 
 // Halves to even, signs of zero kept.
 TEST(FunctionOps, RoundingGoesToTheStatedInteger) {
+  // Halves on both sides, fractions, an integer beyond 2^53 and infinity.
   const std::vector<double> x{-2.5, -1.5, -0.5, -0.2, 0.5, 1.5, 2.5, 2.6, 1e300, kInfinity};
   EXPECT_EQ(run_f64("math.round", x),
             (std::vector<double>{-2, -2, -0.0, -0.0, 0, 2, 2, 3, 1e300, kInfinity}));
@@ -82,15 +90,20 @@ TEST(FunctionOps, RoundingGoesToTheStatedInteger) {
             (std::vector<double>{-3, -2, -1, -1, 0, 1, 2, 2, 1e300, kInfinity}));
   EXPECT_EQ(run_f64("math.ceil", x),
             (std::vector<double>{-2, -1, -0.0, -0.0, 1, 2, 3, 3, 1e300, kInfinity}));
+  // The comparison above takes -0 for 0: the sign is tested apart.
   EXPECT_TRUE(std::signbit(run_f64("math.round", {-0.2})[0]));
   EXPECT_TRUE(std::isnan(run_f64("math.round", {kNaN})[0]));
   // 2^23 + 0.5 is not an f32; the largest fraction below it rounds to even.
+  // 4194303.5 and 4194304.5 lie around 2^22, where f32 still has halves; both have 4194304 as even
+  // neighbour.
   EXPECT_EQ(values_of<float>(run_one("math.round", {f32(Shape{2}, {4194303.5F, 4194304.5F})})),
             (std::vector<float>{4194304.0F, 4194304.0F}));
 }
 
 // Squares, roots, and the exceptions at 0 and 1.
 TEST(FunctionOps, PowersOfPairs) {
+  // Powers of two by whole exponents are exact; a negative base needs a whole exponent (1/3 is
+  // none); 0^0 is 1; 10^-2.5.
   const auto y = values_of<double>(
       run_one("math.pow", {f64(Shape{6}, {2.0, 0.5, -2.0, -8.0, 0.0, 10.0}),
                            f64(Shape{6}, {10.0, -3.0, 3.0, 1.0 / 3, 0.0, -2.5})}));
@@ -100,6 +113,7 @@ TEST(FunctionOps, PowersOfPairs) {
   EXPECT_TRUE(std::isnan(y[3]));
   EXPECT_EQ(y[4], 1);
   EXPECT_NEAR(y[5], 0.0031622776601683794, 1e-17);
+  // No broadcasting, no integers.
   EXPECT_FALSE(run_op("math.pow", {f64(Shape{1}, {1}), f64(Shape{2}, {1, 2})}));
   EXPECT_FALSE(run_op("math.pow", {i32(Shape{1}, {1}), i32(Shape{1}, {1})}));
 }

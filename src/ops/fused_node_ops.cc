@@ -20,10 +20,13 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // Memory of a result between two parts of a fused node.
+// Memory that the parts share: `view` points into `bytes`, which stays in place when the struct
+// moves, since a vector's memory does.
 struct Between {
   TensorView view;
   std::vector<std::byte> bytes;
 
+  // `type` must be static. Errors: a size that does not fit.
   static Result<Between> make(const TensorType& type) {
     Between made;
     QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve({}));
@@ -35,6 +38,7 @@ struct Between {
 };
 
 // The type of a tensor at hand, whose extents are all known.
+// For type rules inside kernels, which see tensors and not types.
 TensorType type_of(const TensorView& view) {
   TensorType type{view.dtype, {}};
   for (const int64_t extent : view.shape.dims()) type.dims.push_back(Dim::constant(extent));
@@ -42,6 +46,7 @@ TensorType type_of(const TensorView& view) {
 }
 
 // The parsed attribute; the text is small, and parsing it is cheap next to a reference kernel.
+// Errors get "Attribute 'program'" in front, so that the author knows which text is meant.
 Result<FusedProgram> program_of(const Attributes& attributes) {
   auto program = parse_fused_program(attributes.text("program"), builtin_ops());
   if (program) return program;
@@ -49,6 +54,8 @@ Result<FusedProgram> program_of(const Attributes& attributes) {
 }
 
 // A program of elementwise operations.
+// After a product, a backend runs the program on tiles of the result; anything that needs a whole
+// row cannot be there.
 Result<FusedProgram> elementwise_program_of(const Attributes& attributes) {
   QUERN_ASSIGN_OR_RETURN(FusedProgram program, program_of(attributes));
   if (program.is_elementwise()) return program;
@@ -57,6 +64,8 @@ Result<FusedProgram> elementwise_program_of(const Attributes& attributes) {
 }
 
 // The products first, then the inputs from port `first` on.
+// x0, x1, ... of the program: first what the node computed itself, then its operands. `first` is
+// the number of the node's own ports.
 template <class Item>
 std::vector<Item> program_inputs(std::vector<Item> products, std::span<const Item> inputs,
                                  size_t first) {
@@ -82,6 +91,7 @@ Result<void> run_program(const KernelContext& context, std::vector<TensorView> p
 }
 
 // Every fused node carries its program as text, so that the text form of a graph shows it.
+// No choices: any program that parses.
 AttributeDef program_attribute(std::string doc) {
   return text("program", kRequired, std::move(doc));
 }
@@ -105,12 +115,14 @@ constexpr size_t kLinearOperands = 4;  // x, weight, bias, scale
 constexpr size_t kGatedOperands = 6;   // x, gate, up, gate_bias, up_bias, scale
 
 // The attributes of projection.linear; 0 takes the extents from the weight.
+// Fused nodes keep only the scale of the weight; declared extents were checked before the fusion.
 Attributes linear_attributes(double weight_scale) {
   return {
       {"in_features", int64_t{0}}, {"out_features", int64_t{0}}, {"weight_scale", weight_scale}};
 }
 
 // The type of one projection.
+// `ports` is x, weight, bias, scale; null pointers are absent ones.
 Result<TensorType> infer_product(std::vector<const TensorType*> ports, double weight_scale) {
   const Attributes attributes = linear_attributes(weight_scale);
   QUERN_ASSIGN_OR_RETURN(
@@ -119,6 +131,7 @@ Result<TensorType> infer_product(std::vector<const TensorType*> ports, double we
 }
 
 // One projection into memory of its own.
+// y is dense and f32, or f64 for f64 x, as projection.linear gives it.
 Result<Between> run_product(std::vector<TensorView> ports, double weight_scale) {
   std::vector<TensorType> types;
   for (const TensorView& view : ports) types.push_back(type_of(view));
@@ -134,6 +147,7 @@ Result<Between> run_product(std::vector<TensorView> ports, double weight_scale) 
 }
 
 // Ports of projection.linear; `pick` names them in the fused node.
+// An index names a port of the fused node; the order of the list is that of projection.linear.
 template <class Item>
 std::vector<Item> pick(std::span<const Item> inputs, std::initializer_list<size_t> ports) {
   std::vector<Item> picked;
@@ -142,6 +156,7 @@ std::vector<Item> pick(std::span<const Item> inputs, std::initializer_list<size_
 }
 
 // The product is x0 of the program.
+// Port 3 is the scale; operands follow.
 Result<Types> infer_fused_linear(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(
@@ -159,6 +174,7 @@ Result<void> run_fused_linear(const KernelContext& context) {
 }
 
 // The gate's product is x0, up's is x1.
+// Both projections read the same x and, with quantised activations, the same scale (port 5).
 Result<Types> infer_gated_linear(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(
@@ -184,6 +200,7 @@ Result<void> run_gated_linear(const KernelContext& context) {
 // fused.matmul and fused.attention ----------------------------------------------------------
 
 // Type rule and kernel of a registered operation without attributes.
+// `inputs` are all ports of the operation. The id is one of this file, so it is in the registry.
 Result<TensorType> infer_op(std::string_view id, std::vector<const TensorType*> inputs) {
   const OpDef* op = builtin_ops().find(id);
   const Attributes none;
@@ -207,6 +224,7 @@ Result<Types> infer_fused_matmul(const InferContext& context) {
 }
 
 // The product into memory of its own.
+// a [M, K], b [K, N] by the type rule.
 Result<Between> run_matmul(const TensorView& a, const TensorView& b) {
   const TensorType type{a.dtype, {Dim::constant(a.shape[0]), Dim::constant(b.shape[1])}};
   QUERN_ASSIGN_OR_RETURN(Between c, Between::make(type));
@@ -221,6 +239,7 @@ Result<void> run_fused_matmul(const KernelContext& context) {
 }
 
 // Scores, program, softmax, values: each part's rule in turn.
+// The softmax runs over the last axis of the finished scores, the keys S.
 Result<Types> infer_fused_attention(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, elementwise_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const TensorType scores,
@@ -232,6 +251,7 @@ Result<Types> infer_fused_attention(const InferContext& context) {
 }
 
 // The memory of the scores is used again for the shares, which have the same type.
+// Two tensors of [T, S] at most.
 Result<void> run_fused_attention(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const Between scores, run_matmul(context.inputs[0], context.inputs[1]));
@@ -245,6 +265,8 @@ Result<void> run_fused_attention(const KernelContext& context) {
 // fused.quantize ----------------------------------------------------------------------------
 
 // What the quantisation kernels can compute row by row before they quantise.
+// Norms work row by row, as the quantisation does, so a backend can keep a row in registers or
+// cache from the first to the last step.
 bool may_precede_quantize(const FusedInstruction& instruction) {
   const std::string& id = instruction.op->id;
   return instruction.op->is_elementwise || id == "math.rmsnorm" || id == "math.layernorm";
@@ -267,6 +289,7 @@ Attributes dynamic_attributes(const Attributes& attributes) {
 }
 
 // The program's result must be what quant.dynamic takes.
+// No products in front: x0, x1, ... are the node's inputs.
 Result<Types> infer_fused_quantize(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, quantize_program_of(context.attributes));
   QUERN_ASSIGN_OR_RETURN(const TensorType x, infer_fused_program(program, context.inputs));
@@ -277,6 +300,7 @@ Result<Types> infer_fused_quantize(const InferContext& context) {
 }
 
 // Program, then quantisation, each as it stands.
+// Outputs are q and d of quant.dynamic.
 Result<void> run_fused_quantize(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const FusedProgram program, program_of(context.attributes));
   std::vector<TensorType> types;
@@ -292,11 +316,13 @@ Result<void> run_fused_quantize(const KernelContext& context) {
       ->reference({.inputs = {&x.view, 1}, .outputs = context.outputs, .attributes = attributes});
 }
 
+// No f32_bound of their own: the parts' bounds add up in ways that only the program knows.
 constexpr char kFusedEdges[] =
     "As its parts, one after another, each with its error and a rounding to its type; also where "
     "there are no elements.";
 
 // Tensors that the program reads besides the products; there may be none.
+// The last port; it may have no tensors at all.
 PortDef operands_port() {
   return {.name = "operands", .is_optional = true, .is_variadic = true};
 }

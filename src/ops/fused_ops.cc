@@ -19,11 +19,13 @@ using Types = std::vector<TensorType>;
 // Fused -------------------------------------------------------------------------------------
 
 // The attribute holds the last part of the operation's id.
+// The choices of the attribute are ids that exist, with and without their aliases.
 std::string activation_id(const Attributes& attributes) {
   return "activation." + attributes.text("activation");
 }
 
 // A matrix product and, where given, a bias for its columns.
+// a [M, K], b [K, N], bias [N].
 Result<Types> infer_fused(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -39,6 +41,7 @@ Result<Types> infer_fused(const InferContext& context) {
 }
 
 // The nodes that the composition stands for; backends without a kernel of their own run these.
+// One node for each step; the bias is left out with its node.
 Result<std::vector<ValueId>> expand_fused(GraphBuilder& builder, const Node& node) {
   ValueId y = builder.add("math.matmul", {node.inputs[0], node.inputs[1]});
   if (node.inputs.size() > 2) y = builder.add("math.add", {y, node.inputs[2]});
@@ -46,6 +49,7 @@ Result<std::vector<ValueId>> expand_fused(GraphBuilder& builder, const Node& nod
 }
 
 // Runs a step of the expansion with the defaults of its attributes.
+// Absent inputs of the step become empty views, since kernels index their declared ports.
 Result<void> run_step(std::string_view id, std::vector<TensorView> inputs,
                       const TensorView& output) {
   const OpDef* op = builtin_ops().find(id);
@@ -58,6 +62,8 @@ Result<void> run_step(std::string_view id, std::vector<TensorView> inputs,
 }
 
 // The steps of the expansion, each on the memory of the output.
+// math.add and the activations may work in place, which is why one memory serves all steps. Narrow
+// types round after each of them.
 Result<void> run_fused(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   QUERN_TRY(run_step("math.matmul", {context.inputs[0], context.inputs[1]}, y));
@@ -68,6 +74,7 @@ Result<void> run_fused(const KernelContext& context) {
 // fused_qkv ---------------------------------------------------------------------------------
 
 // The attributes of projection.linear for a weight with the rows of q, k and v.
+// d_q + d_k + d_v rows, each at least 1, with a check against overflow since they come from a file.
 Result<Attributes> linear_attributes(const Attributes& attributes) {
   int64_t rows = 0;
   for (const char* name : {"d_q", "d_k", "d_v"}) {
@@ -96,6 +103,8 @@ Result<std::vector<ValueId>> expand_fused_qkv(GraphBuilder& builder, const Node&
 }
 
 // The same kernel as projection.linear: the rows only have names.
+// y holds q, k and v side by side in its last axis:
+//   [ q: d_q | k: d_k | v: d_v ]
 Result<void> run_fused_qkv(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Attributes attributes, linear_attributes(context.attributes));
   return run_linear(

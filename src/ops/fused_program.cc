@@ -26,6 +26,8 @@ std::string operand_text(const FusedOperand& operand) {
 
 // An instruction as the parser reads it; attributes at their defaults are left out, so that
 // equal programs have equal texts.
+// Both the parser and the printer go through this form: a graph that is written and read again has
+// equal text.
 std::string instruction_text(const FusedInstruction& instruction) {
   std::string text = instruction.op->id + "(";
   for (size_t i = 0; i < instruction.operands.size(); ++i) {
@@ -43,10 +45,14 @@ std::string instruction_text(const FusedInstruction& instruction) {
 }
 
 // "x3", "v0" or "_".
+// `num_results` is the number of instructions before this one: results can be read only then, which
+// makes loops impossible.
 Result<FusedOperand> parse_operand(TextCursor& cursor, size_t num_results) {
   QUERN_ASSIGN_OR_RETURN(const std::string name, cursor.name());
   if (name == "_") return FusedOperand{};
   FusedOperand operand{name[0] == 'x' ? Kind::kInput : Kind::kResult, 0};
+  // from_chars refuses signs other than '-', leading blanks and overflow; the negative is refused
+  // here.
   const char* end = name.data() + name.size();
   const auto parsed = std::from_chars(name.data() + 1, end, operand.index);
   const bool is_number = parsed.ec == std::errc{} && parsed.ptr == end && operand.index >= 0;
@@ -61,6 +67,7 @@ Result<FusedOperand> parse_operand(TextCursor& cursor, size_t num_results) {
 
 // One instruction: operation, operands, attributes. Only pure operations with one output can be
 // fused; the node around them has one output and no state.
+// Random, state and external effects would need ports that the fused node does not have.
 Result<FusedInstruction> parse_instruction(TextCursor& cursor, const OpRegistry& registry,
                                            size_t num_results) {
   FusedInstruction made;
@@ -79,12 +86,15 @@ Result<FusedInstruction> parse_instruction(TextCursor& cursor, const OpRegistry&
     made.operands.push_back(operand);
   } while (cursor.accept(","));
   QUERN_TRY(cursor.expect(")"));
+  // All attributes with defaults filled in, and checked by name and kind.
   QUERN_ASSIGN_OR_RETURN(const Attributes given, cursor.attributes());
   QUERN_ASSIGN_OR_RETURN(made.attributes, complete_attributes(*made.op, given));
   return made;
 }
 
 // The types of all results in order.
+// `results` reserves its size first: types of earlier results are pointed to while later ones are
+// added.
 Result<std::vector<TensorType>> infer_results(const FusedProgram& program,
                                               std::span<const TensorType* const> inputs) {
   std::vector<TensorType> results;
@@ -103,9 +113,11 @@ Result<std::vector<TensorType>> infer_results(const FusedProgram& program,
       if (operand.kind == Kind::kInput) types.push_back(inputs[index]);
       if (operand.kind == Kind::kResult) types.push_back(&results[index]);
     }
+    // Dummy value ids: check_ports asks only which ports are present.
     std::vector<ValueId> ports;
     for (const TensorType* type : types) ports.push_back(type == nullptr ? kNoValue : 0);
     QUERN_TRY(check_ports(*instruction.op, ports));
+    // Trailing absent ports.
     types.resize(std::max(types.size(), instruction.op->inputs.size()), nullptr);
     auto inferred =
         instruction.op->infer(InferContext{types, instruction.attributes, {}, instruction.op});
@@ -123,6 +135,7 @@ TensorType type_of(const TensorView& view) {
 }
 
 // Types of all results for given tensors: the kernel has no types at hand.
+// Extents are all known in a kernel, so that the rules give static types.
 Result<std::vector<TensorType>> infer_on_views(const FusedProgram& program,
                                                std::span<const TensorView> inputs) {
   std::vector<TensorType> types;
@@ -153,8 +166,11 @@ bool FusedProgram::is_elementwise() const {
 
 // Parses what to_string writes. Limits and operand order are checked here, types when a node
 // infers.
+// At most kMaxFusedInstructions. Operands beyond the node's inputs are found when types are
+// inferred, since the text does not know the node.
 Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry& registry) {
   FusedProgram program;
+  // Line 1: the text has no line breaks, so that the column is the place.
   TextCursor cursor(text, 1);
   while (!cursor.is_end()) {
     if (program.instructions.size() == kMaxFusedInstructions) {
@@ -170,6 +186,7 @@ Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry
 }
 
 // A tensor that nothing reads has no place in a fused node: its type would go unchecked.
+// An operand index beyond the inputs has been refused before.
 Result<void> check_all_read(const FusedProgram& program,
                             std::span<const TensorType* const> inputs) {
   std::vector<bool> is_read(inputs.size(), false);
@@ -202,6 +219,8 @@ Result<TensorType> infer_fused_program(const FusedProgram& program,
 
 // Runs instruction by instruction, each on whole tensors; backends that run element by element
 // must give the same bits. Intermediate results live until the end.
+// The bits of a backend that runs the program per element: every instruction rounds to its own
+// type, also when the next one reads it at once.
 Result<void> run_fused_program(const FusedProgram& program, std::span<const TensorView> inputs,
                                const TensorView& output) {
   if (program.instructions.empty()) {
@@ -210,11 +229,13 @@ Result<void> run_fused_program(const FusedProgram& program, std::span<const Tens
     return {};
   }
   QUERN_ASSIGN_OR_RETURN(const auto types, infer_on_views(program, inputs));
+  // A deque, since the views point into its vectors, which must not move when one is added.
   std::deque<std::vector<std::byte>> memory;
   std::vector<TensorView> results;
   for (size_t i = 0; i < types.size(); ++i) {
     QUERN_ASSIGN_OR_RETURN(const Shape shape, types[i].resolve({}));
     QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(types[i].dtype, shape));
+    // The last result goes to the output itself.
     const bool is_last = i + 1 == types.size();
     // A tensor without elements has an address too: null means absent.
     memory.emplace_back(is_last ? 0 : static_cast<size_t>(size) + 1);

@@ -14,6 +14,7 @@
 
 namespace quern {
 
+// A port of an instruction: absent, input x`index` or result v`index`.
 struct FusedOperand {
   enum class Kind : uint8_t { kAbsent, kInput, kResult };
   Kind kind = Kind::kAbsent;
@@ -21,6 +22,8 @@ struct FusedOperand {
   bool operator==(const FusedOperand&) const = default;
 };
 
+// `op` points into the registry, which outlives the program. `operands` has one entry for each port
+// given; trailing absent ports may be left out.
 struct FusedInstruction {
   const OpDef* op = nullptr;
   std::vector<FusedOperand> operands;
@@ -34,6 +37,7 @@ struct FusedProgram {
   // Parses back to the same program; attributes with their default values are left out.
   std::string to_string() const;
   // Whether all instructions are elementwise operations.
+  // Also true for the empty program, which passes x0 on.
   bool is_elementwise() const;
 };
 
@@ -46,10 +50,13 @@ Result<FusedProgram> parse_fused_program(std::string_view text, const OpRegistry
 
 // The type of the result for inputs of these types, by the rules of the operations.
 // Errors: an operand beyond the inputs, or what the rules say.
+// Every input must be read by some instruction, but for the empty program.
 Result<TensorType> infer_fused_program(const FusedProgram& program,
                                        std::span<const TensorType* const> inputs);
 
 // Runs the reference kernel of each instruction in turn, each result rounded to its own type.
+// `inputs` and `output` have the types that infer_fused_program has checked. Errors: those of the
+// kernels.
 Result<void> run_fused_program(const FusedProgram& program, std::span<const TensorView> inputs,
                                const TensorView& output);
 

@@ -11,6 +11,7 @@ namespace {
 using Types = std::vector<TensorType>;
 
 // The last extent halves: a row of x is the gate, followed by the values that it gates ("up").
+// [..., 2K] to [..., K]. A symbol must have an even factor.
 Result<Types> infer_packed(const InferContext& context) {
   TensorType y = *context.inputs[0];
   QUERN_TRY(type_rules::expect_float("x", y));
@@ -25,6 +26,7 @@ Result<Types> infer_packed(const InferContext& context) {
 }
 
 // Row [gate | up] to formula(gate, up).
+// Two reads far apart, one write: y is half as long as x, so it cannot be in place.
 template <class Formula>
 struct PackedKernel {
   template <class T>
@@ -33,14 +35,17 @@ struct PackedKernel {
     FloatOutput<T> y(context.outputs[0]);
     const int64_t half = context.outputs[0].shape.last();
     for (int64_t row = 0; row < y.size(); row += half) {
+      // 2 * row is the start of x's row: x has twice the elements of y.
       const T* gate = x.data() + 2 * row;
+      // The formula holds nothing, so an object per element is free.
       for (int64_t i = 0; i < half; ++i) y[row + i] = Formula{}(gate[i], gate[half + i]);
     }
     return {};
   }
 };
 
-// The operation on packed rows, as fused projections of gate and up write them.
+// The operation on packed rows, as fused projections of gate and up write them. `formula` begins
+// its doc.
 template <class Formula>
 OpDef packed_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id,
@@ -56,6 +61,7 @@ OpDef packed_op(const std::string& id, const std::string& formula, Formula, bool
 }
 
 // The operation on two tensors of one type, as separate projections write them.
+// Under "<id>_tensors"; here y may take gate's memory.
 template <class Formula>
 OpDef tensors_op(const std::string& id, const std::string& formula, Formula, bool f32_cancels) {
   return {.id = id + "_tensors",
@@ -75,6 +81,7 @@ OpDef tensors_op(const std::string& id, const std::string& formula, Formula, boo
 }  // namespace
 
 void register_gated_ops(OpRegistry& registry) {
+  // gelu's bound needs f32_cancels (1 + erf cancels for negative arguments), and so do its gates.
   const auto add = [&](const char* id, const char* formula, auto f, bool f32_cancels = false) {
     registry.add(packed_op(id, formula, f, f32_cancels));
     registry.add(tensors_op(id, formula, f, f32_cancels));

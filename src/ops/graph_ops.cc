@@ -14,6 +14,7 @@ namespace quern {
 namespace {
 
 // Inputs and weights have the type that their attribute declares; nothing is computed.
+// No inputs and no kernel: the runtime binds their memory.
 Result<std::vector<TensorType>> infer_declared(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(TensorType type, parse_tensor_type(context.attributes.text("type")));
   return std::vector<TensorType>{std::move(type)};
@@ -21,12 +22,14 @@ Result<std::vector<TensorType>> infer_declared(const InferContext& context) {
 
 // A constant's type must be static, and its list of values as long as the tensor.
 Result<std::vector<TensorType>> infer_constant(const InferContext& context) {
+  // Block formats and types of less than 8 bits have no single element that a number could become.
   QUERN_ASSIGN_OR_RETURN(const TensorType type, parse_tensor_type(context.attributes.text("type")));
   if (!type.is_static() || !can_widen(type.dtype)) {
     return fail::invalid(
         "A constant has type {}; it needs constant extents and a plain dtype of 8 bits or more.",
         type.to_string());
   }
+  // A static type resolves without symbols; the element count is checked against overflow there.
   QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve({}));
   const auto given = static_cast<int64_t>(context.attributes.numbers("values").size());
   if (given != shape.num_elements()) {
@@ -37,17 +40,20 @@ Result<std::vector<TensorType>> infer_constant(const InferContext& context) {
 }
 
 // Writes the values; each rounds once from f64 to the dtype.
+// The list is row-major, one number for each element: the type rule has counted.
 Result<void> run_constant(const KernelContext& context) {
   const TensorView& c = context.outputs[0];
   return store_numbers(c, context.attributes.numbers("values"));
 }
 
 // A copy between devices changes no type.
+// Where the memory is does not show in a type.
 Result<std::vector<TensorType>> infer_copy(const InferContext& context) {
   return std::vector<TensorType>{*context.inputs[0]};
 }
 
 // Copies the bytes; both tensors are dense, of any dtype.
+// The size must be known in bytes, and for block formats the last extent is whole blocks.
 Result<void> run_copy(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(y.dtype, y.shape));

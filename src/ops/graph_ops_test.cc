@@ -18,6 +18,8 @@ TEST(BuiltinOps, EveryOperationHasADocAndATypeRule) {
     for (const AttributeDef& attribute : op->attributes) {
       EXPECT_FALSE(attribute.doc.empty()) << op->id << " " << attribute.name;
       if (!attribute.default_value) continue;
+      // AttributeValue's alternatives are in the order of AttributeKind, so that a default of the
+      // wrong kind shows as another index.
       EXPECT_EQ(attribute.default_value->index(), static_cast<size_t>(attribute.kind))
           << op->id << " " << attribute.name;
     }
@@ -29,6 +31,7 @@ TEST(GraphInput, TypeComesFromItsText) {
   const auto types = infer_op("Input", {}, {{"type", std::string("f32[T, 64]")}});
   ASSERT_TRUE(types.has_value()) << types.error().message;
   EXPECT_EQ((*types)[0].to_string(), "f32[T, 64]");
+  // No such dtype; and no type at all.
   EXPECT_FALSE(infer_op("Input", {}, {{"type", std::string("f33[T]")}}).has_value());
   EXPECT_FALSE(infer_op("Input", {}).has_value());
 }
@@ -36,6 +39,7 @@ TEST(GraphInput, TypeComesFromItsText) {
 // From f64, never through f32.
 TEST(GraphConstant, ValuesRoundOnceToTheDtype) {
   const double third = 1.0 / 3.0;
+  // 1/3 rounds, -0 keeps its sign, 1e300 leaves f32.
   const std::vector<double> values = {third, -0.0, 1e300};
   const Tensor c =
       run_one("graph.constant", {}, {{"type", std::string("f32[3]")}, {"values", values}});
@@ -48,6 +52,7 @@ TEST(GraphConstant, ValuesRoundOnceToTheDtype) {
 
 // As quantising does.
 TEST(GraphConstant, IntegersRoundToEvenAndClamp) {
+  // 2.5 and 3.5 go to the even neighbours 2 and 4; -1e9 and 300 clamp; NaN is 0.
   const std::vector<double> values = {2.5, 3.5, -1e9, 300, std::nan("")};
   const Tensor c =
       run_one("graph.constant", {}, {{"type", std::string("i8[5]")}, {"values", values}});
@@ -57,6 +62,7 @@ TEST(GraphConstant, IntegersRoundToEvenAndClamp) {
 // A constant has one value for each element.
 TEST(GraphConstant, RefusesWrongCountsAndSymbols) {
   const std::vector<double> one = {1.0};
+  // Two elements and one value; a symbolic extent; a block format.
   EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("f32[2]")}, {"values", one}}));
   EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("f32[T]")}, {"values", one}}));
   EXPECT_FALSE(run_op("graph.constant", {}, {{"type", std::string("q8_0[32]")}, {"values", one}}));

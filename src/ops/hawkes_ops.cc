@@ -15,12 +15,15 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // exp(-beta * (later - earlier)).
+// beta in 1 / time; the product rounds before the exponential.
 template <class T>
 T decay(T beta, T later, T earlier) {
   return strict_exp(-(beta * (later - earlier)));
 }
 
 // The excitation at `time`: decays of the events strictly before it. Negative times are padding.
+// lanes(32) over all n events, so that the place of a term does not depend on which events count.
+// Events at the same time do not excite each other; NaN compares as neither, and counts nowhere.
 template <class T>
 T excitation(const T* events, int64_t n, T beta, T time, bool has_padding) {
   return lanes_sum<T>(n, [&](int64_t j) {
@@ -32,6 +35,7 @@ T excitation(const T* events, int64_t n, T beta, T time, bool has_padding) {
 // intensity ---------------------------------------------------------------------------------
 
 // Two published forms: at the events of K processes, or at the query times of one process.
+// Estimator: times [K, N] with rates [K]; table: query [Q], times [N] and three scalars.
 Result<Types> infer_intensity(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType query, float_port(context, 0, 1));
@@ -55,6 +59,7 @@ struct IntensityKernel {
     if (is_table(context)) {
       const FloatInput<T> query(context.inputs[0]), times(context.inputs[1]),
           alpha(context.inputs[2]), beta(context.inputs[3]), mu(context.inputs[4]);
+      // O(Q N): the recursion of exponentials would be faster but would sum in another order.
       for (int64_t i = 0; i < lambda.size(); ++i) {
         lambda[i] =
             mu[0] + alpha[0] * excitation(times.data(), times.size(), beta[0], query[i], false);
@@ -67,6 +72,7 @@ struct IntensityKernel {
     for (int64_t i = 0; i < lambda.size(); ++i) {
       const int64_t k = i / n;
       const T* row = times.data() + k * n;
+      // The padded places themselves get 0, not mu.
       const bool is_padding = times[i] < 0;
       lambda[i] =
           is_padding ? T(0) : mu[k] + alpha[k] * excitation(row, n, beta[k], times[i], true);
@@ -78,6 +84,7 @@ struct IntensityKernel {
 // kernel_matrix -----------------------------------------------------------------------------
 
 // One row and one column for each event.
+// [N] to [N, N].
 Result<Types> infer_kernel_matrix(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType times, float_port(context, 0, 1));
   return Types{{times.dtype, {times.dims[0], times.dims[0]}}};
@@ -88,6 +95,7 @@ Result<Types> infer_kernel_matrix(const InferContext& context) {
 struct KernelMatrixKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
+    // Rates are attributes here, rounded to T once.
     const T alpha = static_cast<T>(context.attributes.number("alpha"));
     const T beta = static_cast<T>(context.attributes.number("beta"));
     bool is_lower = is_table(context);
@@ -98,6 +106,7 @@ struct KernelMatrixKernel {
     const int64_t n = times.size();
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
+        // Row i, column j: in the upper triangle j is the later event, in the lower one i.
         const int64_t later = is_lower ? i : j, earlier = is_lower ? j : i;
         k[i * n + j] = earlier < later ? alpha * decay(beta, times[later], times[earlier]) : T(0);
       }
@@ -109,6 +118,7 @@ struct KernelMatrixKernel {
 // log_likelihood ----------------------------------------------------------------------------
 
 // The estimator takes intensities and their integral; the table takes the events themselves.
+// Estimator: intensities [N] of any model, with their integral as a vector of one element.
 Result<Types> infer_log_likelihood(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType first, float_port(context, 0, 1));
   if (is_table(context)) {
@@ -121,6 +131,8 @@ Result<Types> infer_log_likelihood(const InferContext& context) {
 
 // Log likelihood of a point process: sum of log intensities minus the integral of the intensity
 // (Daley and Vere-Jones, proposition 7.2.III), which for exponential decays has a closed form.
+// Table, with lambda(t_i) at each event and the compensator in closed form:
+//   integral of lambda over [0, T] = mu T + (alpha / beta) sum over i of (1 - exp(-beta (T - t_i)))
 struct LogLikelihoodKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -133,9 +145,11 @@ struct LogLikelihoodKernel {
     }
     const T* times = first.data();
     const T alpha = second[0];
+    // Scalars are read as element 0.
     const FloatInput<T> beta(context.inputs[2]), mu(context.inputs[3]), horizon(context.inputs[4]);
     const T logs = lanes_sum<T>(n, [&](int64_t i) {
       const T lambda = mu[0] + alpha * excitation(times, n, beta[0], times[i], false);
+      // The floor keeps one impossible event from making the sum -infinity; NaN passes strict_max.
       return strict_log(strict_max(static_cast<T>(1e-12), lambda));
     });
     const T reached =

@@ -17,6 +17,8 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // Rates of K processes; at most max_steps events of each, so that the result's shape is known.
+// mu, alpha, beta [K]; events [K, max_steps]. 2^31 bounds what one process may ask for. A horizon
+// of NaN fails the comparison.
 Result<Types> infer_simulate(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType mu, float_port(context, 0, 1));
   QUERN_TRY(expect_port(context, 1, mu));
@@ -38,6 +40,7 @@ struct Process {
 };
 
 // Parameters outside their domain would give an intensity that is not positive, or never end.
+// Checked at run time, since the rates are tensors.
 Result<void> check_process(const Process& p, size_t k) {
   const bool is_finite = std::isfinite(p.mu) && std::isfinite(p.alpha) && std::isfinite(p.beta);
   if (is_finite && p.mu > 0 && p.alpha >= 0 && p.beta > 0) return {};
@@ -48,15 +51,21 @@ Result<void> check_process(const Process& p, size_t k) {
 
 // Accepted events of one process. Candidate c draws the uniforms 2c and 2c + 1 after `first`: one
 // for the waiting time under the bound on the intensity, one for the acceptance.
+// Ogata 1981: between events the intensity only falls, so its value now bounds what comes. A
+// candidate waits an exponential time with that rate, and is accepted with the probability
+// lambda(t) / bound.
 std::vector<double> simulate(const Process& process, double horizon, int64_t max_steps,
                              const RandomWords& random, uint64_t first) {
   std::vector<double> events;
   double time = 0, excitation = 0;
   for (uint64_t c = 0; static_cast<int64_t>(events.size()) < max_steps; ++c) {
     const double bound = process.mu + excitation;  // the intensity only falls until an event
+    // u is in [0, 1), so 1 - u is in (0, 1] and the logarithm is finite; wait may be 0.
     const double wait = -strict_log(1 - random.uniform_f64(first + 2 * c)) / bound;
     time = time + wait;
+    // An infinite horizon ends by max_steps alone; an infinite time would never be past it.
     if (!(time <= horizon) || std::isinf(time)) break;
+    // Decayed to the candidate's time, whether it is accepted or not.
     excitation = excitation * strict_exp(-(process.beta * wait));
     const double accept = random.uniform_f64(first + 2 * c + 1) * bound;
     if (accept > process.mu + excitation) continue;
@@ -80,6 +89,7 @@ Result<void> run_simulate(const KernelContext& context) {
     QUERN_TRY(check_process(process, k));
     std::vector<double> row = simulate(process, context.attributes.number("horizon"), max_steps,
                                        random, uint64_t{k} << 40);
+    // Rows have one length; -1 is no time.
     row.resize(static_cast<size_t>(max_steps), -1.0);
     store_row(out, static_cast<int64_t>(k) * max_steps, max_steps, row.data());
   }

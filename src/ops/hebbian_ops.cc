@@ -15,6 +15,7 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // Weights [m, n], the activities before [n] and after [m]; the rule bcm needs its threshold [m].
+// theta is checked where it is given, even where the rule does not read it.
 Result<Types> infer_hebbian(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType w, float_port(context, 0, 2));
   QUERN_TRY(expect_port(context, 1, {w.dtype, {w.dims[1]}}));
@@ -27,6 +28,9 @@ Result<Types> infer_hebbian(const InferContext& context) {
 }
 
 // The new weight of (post, pre) under each rule.
+// hebb: W (1 - decay) + lr post pre. oja (Oja 1982) subtracts post^2 W, which bounds the norm. bcm
+// (Bienenstock, Cooper and Munro 1982) changes sign at the threshold. `keep` is 1 - decay, made in
+// f64.
 template <class T>
 struct Rule {
   std::string name;
@@ -40,6 +44,7 @@ struct Rule {
 
 // Updates every weight by the rule, then shortens the matrix to the greatest norm if it is
 // longer.
+// Norm of Frobenius: sqrt of the lanes(32) sum of squares.
 struct HebbianKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -50,13 +55,16 @@ struct HebbianKernel {
         theta(context.inputs[3]);
     FloatOutput<T> out(context.outputs[0]);
     for (int64_t k = 0; k < out.size(); ++k) {
+      // Weight k is (post i, pre j) of [m, n].
       const int64_t i = k / pre.size(), j = k % pre.size();
       out[k] = rule(w[k], pre[j], post[i], theta.is_present() ? theta[i] : T(0));
     }
     const T max_norm = static_cast<T>(a.number("max_norm"));
+    // 0 and NaN mean no limit.
     if (!(max_norm > 0)) return {};
     const T norm = std::sqrt(lanes_sum<T>(out.size(), [&](int64_t k) { return out[k] * out[k]; }));
     const T scale = max_norm / norm;
+    // A norm of NaN is not above the limit, so that the weights stay as they are.
     for (int64_t k = 0; norm > max_norm && k < out.size(); ++k) out[k] = out[k] * scale;
     return {};
   }

@@ -7,6 +7,7 @@ namespace quern {
 namespace {
 
 // The elements as i64; every admitted type fits.
+// The range constructor converts each element; u32 fits i64, which is why u64 alone is missing.
 template <class Int>
 std::vector<int64_t> widen(const TensorView& view) {
   const Int* values = view.as<const Int>();
@@ -33,6 +34,7 @@ std::vector<int64_t> load_indices(const TensorView& view) {
       return widen<uint16_t>(view);
     case DType::kU8:
       return widen<uint8_t>(view);
+    // u64 and packed types: the type rules of all callers refuse them.
     default:
       QUERN_CHECK(!"the type rule admits integers only");
       return {};

@@ -18,6 +18,7 @@ int32_t dot(const int8_t* a, const int8_t* b, int n) {
 }
 
 // The exact sum of n bytes.
+// At most 256 * 128.
 int32_t sum_of(const int8_t* a, int n) {
   int32_t sum = 0;
   for (int i = 0; i < n; ++i) sum += a[i];
@@ -25,6 +26,8 @@ int32_t sum_of(const int8_t* a, int n) {
 }
 
 // One term: `size` elements from index `first` of the row, which begin at `offset` in their block.
+// A term's activation scale is d[first / activation_block], its weight scale that of its
+// scale_group; both are constant over a term, since its size is the smaller of the two.
 struct Term {
   const BlockFormat& format;
   const DecodedBlock& block;
@@ -34,6 +37,7 @@ struct Term {
   int size;
 
   // Calls f(j, begin, count) for each run of elements with sub-scale j; `begin` in the term.
+  // Where a term is shorter than a sub-block there is one run, which is the term.
   template <class F>
   void for_each_run(F&& f) const {
     const int run = std::min(size, format.sub_block);
@@ -43,6 +47,8 @@ struct Term {
   }
 
   // Sum over the sub-blocks of sub * (weight integers times a plane).
+  // Summed in i64, so that no sub-scale can overflow; the conversion to f32 is the one rounding of
+  // I.
   float product(const std::vector<int8_t>& plane) const {
     int64_t sum = 0;
     for_each_run([&](size_t j, int begin, int count) {
@@ -53,13 +59,13 @@ struct Term {
   }
 
   // f32(I): with 16-bit activations the two planes are multiplied apart and joined once in f32.
-  // f32(I).
   float integer_product() const {
     if (x.hi.empty()) return product(x.lo);
     return 256.0f * product(x.hi) + product(x.lo);
   }
 
   // The exact sum of the activations' integers in part of the term.
+  // S of numerics; for 16 bits the planes add up to q itself.
   int64_t activation_sum(int begin, int count) const {
     const int64_t low = sum_of(x.lo.data() + first + begin, count);
     if (x.hi.empty()) return low;
@@ -67,7 +73,6 @@ struct Term {
   }
 
   // f32(m): the sub-blocks' minima times the sums of their activations.
-  // f32(m), the sum of mins[j] * S_j.
   float minimum_product() const {
     int64_t sum = 0;
     for_each_run([&](size_t j, int begin, int count) {
@@ -78,6 +83,8 @@ struct Term {
 
   // The term's contribution: scales times the integer product, corrected by the minimum of the
   // kinds that have one (docs/numerics, quantised products).
+  // In the order of the table: D * d first, then times f32(I); the minimum's product is rounded
+  // apart and joined by one sum or difference.
   float value() const {
     const float d = x.d[static_cast<size_t>(first / format.activation_block)];
     const float main = (block.scale[offset / format.scale_group] * d) * integer_product();
@@ -95,6 +102,7 @@ struct Term {
 }  // namespace
 
 // Decodes `n` elements, whole blocks, into integers and scales.
+// `row` is n / block_size blocks, at any alignment.
 void DecodedRow::decode(const std::byte* row, int64_t n) {
   QUERN_DCHECK(n % format_->block_size == 0);
   blocks_.resize(static_cast<size_t>(n / format_->block_size));
@@ -106,6 +114,8 @@ void DecodedRow::decode(const std::byte* row, int64_t n) {
 
 // Splits the integers into bytes. With 8 bits they are bytes already; wider ones become a high
 // and a low plane that are multiplied separately.
+// `q` and `scales` belong to one row of quant.dynamic; the scales are borrowed, the planes are
+// copies.
 template <class Int>
 void ActivationRow::assign(std::span<const Int> q, int32_t limit, std::span<const float> scales) {
   const bool has_planes = limit != dynamic_limit(8);
@@ -122,6 +132,7 @@ template void ActivationRow::assign(std::span<const int16_t>, int32_t, std::span
 template void ActivationRow::assign(std::span<const int32_t>, int32_t, std::span<const float>);
 
 // Sum of the terms in groups of kDotBlock elements, the order that all backends share.
+// A fold block covers kDotBlock elements: 8 terms of 32, 16 of 16 or 1 of 256.
 float integer_dot(const DecodedRow& weight, const ActivationRow& x) {
   const BlockFormat& format = weight.format();
   const int size = format.term_size();

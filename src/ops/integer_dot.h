@@ -11,10 +11,12 @@
 namespace quern {
 
 // A weight row as decoded blocks. The format outlives it.
+// Memory is reused from row to row: decode replaces what was there. One thread only.
 class DecodedRow {
  public:
   explicit DecodedRow(const BlockFormat& format) : format_(&format) {}
   // Decodes n elements; n is a multiple of the block size.
+  // `row` has n / block_size * block_bytes bytes. Any bytes decode (BlockFormat::Decode).
   void decode(const std::byte* row, int64_t n);
 
   const BlockFormat& format() const { return *format_; }
@@ -27,6 +29,7 @@ class DecodedRow {
 
 // A row of `quant.dynamic`, its 16-bit integers split into planes (q = 256 * hi + lo). With 8 bits
 // `hi` is empty and `lo` holds the integers.
+// One thread only while it is assigned; `d` must outlive its use.
 struct ActivationRow {
   std::vector<int8_t> hi;
   std::vector<int8_t> lo;
@@ -51,6 +54,7 @@ extern template void ActivationRow::assign(std::span<const int32_t>, int32_t,
 //   kSuperScaleMin       (D * d) * f32(I) - (Dmin * d) * f32(m),  m = sum of mins[j] * S_j
 // I holds the integer sub-scales. A term covers the elements that share weight and activation
 // scale. All integer sums are exact.
+// `weight` and `x` have the same number of elements, and x the activation block of weight's format.
 float integer_dot(const DecodedRow& weight, const ActivationRow& x);
 
 }  // namespace quern

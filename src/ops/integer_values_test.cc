@@ -18,6 +18,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // All 65,536 pairs of an 8-bit type.
+// Element 256 i + j is (i, j): every operand meets every other, so no corner can be missed.
 template <class T>
 struct Pairs {
   std::vector<T> a, b;
@@ -35,6 +36,7 @@ template <class T>
 using Formula = std::function<int(int, int)>;
 
 // `formula` works in int; its result wraps to T.
+// int holds every result of two bytes exactly; the cast to T is the wrap.
 template <class T>
 void expect_pairs(DType dtype, std::string_view id, const Formula<T>& formula,
                   const Attributes& attributes = {}) {
@@ -50,6 +52,7 @@ void expect_pairs(DType dtype, std::string_view id, const Formula<T>& formula,
   }
 }
 
+// Python's remainder: the sign is the divisor's.
 int floor_mod(int a, int b) {
   const int r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
@@ -107,6 +110,7 @@ TEST(WideArithmetic, WrapsAtTheEnds) {
     const auto n = static_cast<int64_t>(v.size());
     return tensor_of(DType::kI64, Shape{n}, v);
   };
+  // Two corners a call: one operand overflows upwards, the other downwards.
   const auto run = [&](const char* id, std::vector<int64_t> a, std::vector<int64_t> b) {
     return values_of<int64_t>(run_one(id, {i64(std::move(a)), i64(std::move(b))}));
   };
@@ -120,6 +124,7 @@ TEST(WideArithmetic, WrapsAtTheEnds) {
             (std::vector<int64_t>{INT64_MIN, INT64_MIN / 2, 0}));
   EXPECT_EQ(run("elementwise.remainder", {INT64_MIN, INT64_MIN, 7}, {-1, 3, 0}),
             (std::vector<int64_t>{0, INT64_MIN % 3, 0}));
+  // A count of 64, and a negative one, are past the width.
   EXPECT_EQ(run("bits.shift_left", {1, 1, 1, -1}, {63, 64, -1, 63}),
             (std::vector<int64_t>{INT64_MIN, 0, 0, INT64_MIN}));
   EXPECT_EQ(run("bits.shift_right", {INT64_MIN, INT64_MIN, INT64_MAX, -1}, {63, 64, 62, INT64_MAX}),
@@ -135,6 +140,8 @@ TEST(WideArithmetic, WrapsAtTheEnds) {
 }
 
 // fmod has no rounding, whatever the quotient.
+// The remainder of two doubles is a double, even where the quotient has hundreds of digits (1e300 /
+// 3).
 TEST(Remainders, OfFloatsAreExact) {
   const auto run = [](std::vector<double> a, std::vector<double> b, const char* sign) {
     const auto n = static_cast<int64_t>(a.size());
@@ -144,6 +151,7 @@ TEST(Remainders, OfFloatsAreExact) {
   };
   EXPECT_TRUE(all_same_bits(run({5.5, -5.5, 5.5, 1e300, 1, 0}, {2, 2, -2, 3, kInf, 5}, "dividend"),
                             {1.5, -1.5, 1.5, std::fmod(1e300, 3), 1, 0}));
+  // -1 mod infinity is -1 + infinity for the sign of the divisor, as in Python.
   EXPECT_TRUE(all_same_bits(run({5.5, -5.5, 5.5, -1}, {2, 2, -2, kInf}, "divisor"),
                             {1.5, 0.5, -0.5, kInf}));
   for (const double v : run({1, kInf, kNaN, 1}, {0, 2, 2, kNaN}, "divisor")) {
@@ -174,6 +182,7 @@ TEST(CastValues, EveryNarrowFloatSurvivesAWiderOne) {
   for (const auto& [dtype, name] :
        {std::pair{DType::kF16, "f16"}, std::pair{DType::kBF16, "bf16"}}) {
     std::vector<uint16_t> bits(65536);
+    // All bit patterns of a 16-bit type; NaN is left out, since its payload may change.
     for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint16_t>(i);
     const Tensor x = tensor_of(dtype, Shape{65536}, bits);
     for (const char* wider : {"f32", "f64"}) {
@@ -192,6 +201,7 @@ TEST(CastValues, EveryByteOfF8SurvivesF16) {
   for (const auto& [dtype, name] :
        {std::pair{DType::kF8E4M3, "f8e4m3"}, std::pair{DType::kF8E5M2, "f8e5m2"}}) {
     std::vector<uint8_t> bits(256);
+    // f16 has more exponent and fraction than either f8; e4m3 has no infinity to come back to.
     for (size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<uint8_t>(i);
     const Tensor x = tensor_of(dtype, Shape{256}, bits);
     const auto wide = values_of<double>(cast(x, "f64"));
@@ -207,6 +217,7 @@ TEST(CastValues, EveryByteOfF8SurvivesF16) {
 
 // What each integer type makes of these floats: truncated, clamped, NaN 0.
 TEST(CastValues, FloatsToIntegersTruncateAndClamp) {
+  // Halves, both signs, a value past i8 and one past i16, one past 64 bits, an infinity and NaN.
   const Tensor x = f64(Shape{9}, {0.9, -0.9, 2.5, -2.5, 300.7, -40000.2, 1e20, -kInf, kNaN});
   EXPECT_EQ(values_of<int8_t>(cast(x, "i8")),
             (std::vector<int8_t>{0, 0, 2, -2, 127, -128, 127, -128, 0}));
@@ -228,6 +239,7 @@ TEST(CastValues, FloatsToIntegersTruncateAndClamp) {
 
 // Integers wrap to narrower ones, whatever their signs.
 TEST(CastValues, IntegersWrap) {
+  // 300 mod 256, all ones, the lowest i64, bytes that differ, and the first number past i8.
   const Tensor x =
       tensor_of<int64_t>(DType::kI64, Shape{5}, {300, -1, INT64_MIN, 0x1234567890, 128});
   EXPECT_EQ(values_of<uint8_t>(cast(x, "u8")), (std::vector<uint8_t>{44, 255, 0, 0x90, 128}));
@@ -252,6 +264,7 @@ TEST(CastValues, IntegersRoundOnceToFloats) {
   const Tensor tie =
       tensor_of<int64_t>(DType::kI64, Shape{1}, {(int64_t{1} << 55) + (int64_t{1} << 31) + 1});
   EXPECT_EQ(values_of<float>(cast(tie, "f32")).at(0), 0x1p55f + 0x1p32f);
+  // 65,520 is half a step past the largest f16, 65,504: a tie that goes to the even side, infinity.
   EXPECT_EQ(
       values_of<uint16_t>(cast(tensor_of<int32_t>(DType::kI32, Shape{2}, {65519, 65520}), "f16")),
       (std::vector<uint16_t>{0x7BFF, 0x7C00}));
@@ -260,6 +273,7 @@ TEST(CastValues, IntegersRoundOnceToFloats) {
 // Lowest bit and low nibble first.
 TEST(CastValues, PackedBitsAndNibbles) {
   const Tensor x = f64(Shape{8}, {0, 1, -1, kNaN, 0.25, -0.0, kInf, 0});
+  // NaN is not zero, -0 is; bit 0 is the first element.
   EXPECT_EQ(*cast(x, "b1").read(), std::vector<std::byte>{std::byte{0b01011110}});
   EXPECT_EQ(values_of<double>(cast(cast(x, "b1"), "f64")),
             (std::vector<double>{0, 1, 1, 1, 1, 0, 1, 0}));
@@ -272,6 +286,7 @@ TEST(CastValues, PackedBitsAndNibbles) {
 
 // Saturate, or the format's infinity or NaN.
 TEST(CastValues, OverflowOfF8IsAChoice) {
+  // Past 448 on both sides, 448 itself, infinity. In e5m2 500 rounds to 512.
   const Tensor x = f32(Shape{4}, {500, -1e9f, 448, std::numeric_limits<float>::infinity()});
   const auto run = [&](const char* to, const char* saturate) {
     return values_of<double>(cast(
@@ -300,6 +315,7 @@ TEST(QuantProperties, ErrorsStayWithinHalfAStep) {
       const Tensor q = run_one("quant.quant", {x}, attributes);
       const auto back = run_f64("dequant.dequant", {q}, attributes);
       const auto values = values_of<double>(x);
+      // The ends of i8 in units of x; beyond them only the clamp counts.
       const double low = scale * static_cast<double>(-128 - zero_point),
                    high = scale * static_cast<double>(127 - zero_point);
       for (size_t i = 0; i < values.size(); ++i) {
@@ -316,6 +332,8 @@ TEST(QuantProperties, EveryByteComesBack) {
   for (size_t i = 0; i < 256; ++i) q[i] = static_cast<int8_t>(i);
   for (const double scale : {0.007, 1.0, 1000.0}) {
     const Attributes attributes = {{"scale", scale}, {"zero_point", int64_t{-3}}};
+    // The quotient of an exact product by its scale may be off by an ulp, which rounding takes
+    // away.
     const Tensor x = run_one("dequant.dequant", {tensor_of(DType::kI8, Shape{256}, q)}, attributes);
     EXPECT_EQ(values_of<int8_t>(run_one("quant.quant", {x}, attributes)), q);
   }
@@ -331,6 +349,7 @@ TEST(QuantValues, HalvesGoAwayFromZero) {
 
 // ggml's order.
 TEST(QuantValues, NibblesComeLowFirst) {
+  // 0xA3: 3 - 8 = -5, then 10 - 8 = 2; 0x0F: 15 - 8 = 7, then 0 - 8; each times 0.5.
   const Tensor q = tensor_of<uint8_t>(DType::kU8, Shape{1, 2}, {0xA3, 0x0F});
   const Tensor y = run_one("dequant.dequant4", {q}, {{"scale", 0.5}, {"zero_point", int64_t{8}}});
   EXPECT_EQ(y.shape(), (Shape{1, 4}));
@@ -357,6 +376,7 @@ TEST(DynamicQuantProperties, TheLargestReachesTheLimit) {
       for (size_t i = block * 32; i < block * 32 + 32; ++i) {
         largest = std::max(largest, std::abs(q[i]));
         const double error = std::abs(double{values[i]} - double{d[block]} * q[i]);
+        // Half a step, and the roundings of d and of r.
         EXPECT_LE(error, double{d[block]} * 0.5001);
       }
       EXPECT_EQ(largest, limit);
@@ -387,11 +407,13 @@ template <class Word>
 void expect_counts(std::string_view id, DType dtype) {
   constexpr size_t kBits = 8 * sizeof(Word);
   std::mt19937_64 random(3);
+  // Sizes around 16 and 240, where a vectorised count folds its partial sums.
   for (const size_t n : {0u, 1u, 15u, 16u, 17u, 239u, 240u, 241u, 1000u}) {
     std::vector<Word> data(n);
     for (Word& w : data) w = static_cast<Word>(random());
     std::vector<uint64_t> counts(kBits), expected(kBits);
     for (size_t b = 0; b < kBits; ++b) {
+      // Counts that exist already are added to, and wrap modulo 2^64.
       counts[b] = b == 0 ? UINT64_MAX : b;  // wraps where a word has bit 0
       expected[b] = counts[b];
       for (const Word w : data) expected[b] += (uint64_t{w} >> b) & 1;
@@ -414,6 +436,7 @@ TEST(PopulationCounts, CountEachBit) {
 // Empty bags and repeated ids.
 TEST(EmbeddingBagValues, SumTheRowsOfEachBag) {
   const Tensor weight = f64(Shape{4, 2}, {1, 10, 2, 20, 3, 30, 4, 40});
+  // Bags [0, 2), [2, 2), [2, 3) and [3, 5) of the ids.
   const Tensor ids = i32(Shape{5}, {3, 0, 0, 2, 1});
   const Tensor offsets = i32(Shape{4}, {0, 2, 2, 3});
   const Tensor y = run_one("embedding.bag", {ids, offsets, weight});
@@ -443,6 +466,7 @@ TEST(ExpertValues, EachChoiceIsItsExpertsProjection) {
   const Tensor x = normal_f64(Shape{4, 5}, 4), weight = normal_f64(Shape{3, 2, 5}, 5),
                bias = normal_f64(Shape{3, 2}, 6);
   const std::vector<int32_t> chosen = {0, 2, 1, 1, 2, 0, 0, 0};
+  // Expert 0 has four choices, among them two of one token.
   const auto y = run_f64("experts.linear", {x, weight, i32(Shape{4, 2}, chosen), bias});
   const auto slab = [](const Tensor& t, int64_t i) {
     const Tensor part = run_one("shape.slice", {t}, {{"start", i}, {"end", i + 1}});

@@ -12,9 +12,11 @@ Result<KvPlaces> find_kv_places(const KvState* kv, std::string_view state_name,
   if (kv == nullptr) {
     return fail::precondition("State '{}' is not bound to a key-value store.", state_name);
   }
+  // Both views have one length by the type rule.
   const KvPlaces places{positions.as<const int32_t>(), sequences.as<const int32_t>(),
                         positions.shape[0]};
   for (int64_t t = 0; t < places.num_tokens; ++t) {
+    // -1 is the store's word for an unknown sequence.
     const int64_t capacity = kv->capacity(places.sequences[t]);
     if (capacity < 0) {
       return fail::not_found("Token {} belongs to sequence {}, which state '{}' does not hold.", t,

@@ -9,7 +9,7 @@
 
 namespace quern {
 
-// Row `positions[t]` of sequence `sequences[t]` belongs to token t.
+// Row `positions[t]` of sequence `sequences[t]` belongs to token t. Borrows the views of the run.
 struct KvPlaces {
   const int32_t* positions = nullptr;
   const int32_t* sequences = nullptr;
@@ -18,6 +18,7 @@ struct KvPlaces {
 
 // Checks that each token names a known sequence and a position that it has room for; both views
 // are i32[T]. Errors name the token, the state, and what is missing.
+// A null `kv` is a failed precondition: nothing is bound to the state.
 Result<KvPlaces> find_kv_places(const KvState* kv, std::string_view state_name,
                                 const TensorView& positions, const TensorView& sequences);
 

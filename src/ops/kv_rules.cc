@@ -14,6 +14,7 @@ namespace {
 using namespace type_rules;
 
 // An integer attribute of a state's declaration that counts something.
+// A float such as 8.0, text, 0 and a missing attribute are all refused with the same sentence.
 Result<int64_t> kv_extent(const StateDecl& state, std::string_view name) {
   const AttributeValue* value = state.attributes.find(name);
   const auto* extent = value == nullptr ? nullptr : std::get_if<int64_t>(value);
@@ -23,6 +24,8 @@ Result<int64_t> kv_extent(const StateDecl& state, std::string_view name) {
 }
 
 // A cache type that keys can be multiplied in: floats, or blocks of 32.
+// Blocks of 32 pad any head width at little cost; larger ones would waste most of a block, and
+// their products need activations in blocks of 256.
 Result<DType> key_type_of(const StateDecl& state) {
   const AttributeValue* value = state.attributes.find("key_type");
   const auto* name = value == nullptr ? nullptr : std::get_if<std::string>(value);
@@ -37,6 +40,8 @@ Result<DType> key_type_of(const StateDecl& state) {
 }
 
 // The store in use must have been made for the declared state.
+// The declaration was checked with the types; the store is bound per run, by another part of the
+// program.
 Result<void> check_store(const KernelContext& context, KvHeadCount relation, int64_t heads,
                          int64_t key_dim, int64_t value_dim) {
   const std::string& name = context.attributes.text("state");
@@ -44,6 +49,7 @@ Result<void> check_store(const KernelContext& context, KvHeadCount relation, int
     return fail::precondition("State '{}' is not bound to a key-value store.", name);
   }
   const KvState& kv = *context.kv;
+  // num_heads is at least 1 in every store.
   const bool has_heads =
       relation == KvHeadCount::kSame ? heads == kv.num_heads() : heads % kv.num_heads() == 0;
   if (kv.key_dim() == key_dim && kv.value_dim() == value_dim && has_heads &&
@@ -59,6 +65,7 @@ Result<void> check_store(const KernelContext& context, KvHeadCount relation, int
 }  // namespace
 
 // The declared state of the attribute 'state', with its extents, and a check of 'layer'.
+// `keeps_unrotated` is optional and false where it is missing or no flag.
 Result<KvDims> find_kv(const InferContext& context) {
   const std::string& name = context.attributes.text("state");
   const auto state = std::ranges::find(context.states, name, &StateDecl::name);
@@ -86,6 +93,7 @@ Result<KvDims> find_kv(const InferContext& context) {
 }
 
 // Rows [tokens, heads, width] in a dtype that caches can hold.
+// f64 would lose digits in every cache.
 Result<void> check_kv_rows(std::string_view port, const TensorType& type) {
   QUERN_TRY(expect_dtype(port, type, {DType::kF32, DType::kF16, DType::kBF16}));
   return expect_rank(port, type, 3);
@@ -105,6 +113,7 @@ Result<void> check_kv_places(const InferContext& context, size_t first, const Di
 
 // The bound store and the places of the tokens, both checked, for a kernel of the attention
 // family.
+// In this order: whether there is a store that fits, then every token. Nothing is written here.
 Result<KvRows> find_kv_rows(const KernelContext& context, size_t first, KvHeadCount relation,
                             int64_t heads, int64_t key_dim, int64_t value_dim) {
   QUERN_TRY(check_store(context, relation, heads, key_dim, value_dim));

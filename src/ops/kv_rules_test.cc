@@ -7,18 +7,22 @@ namespace quern::test {
 namespace {
 
 // Extents are those of the declaration.
+// Two layers of three heads, keys of 8 and values of 6: all extents differ, so that a swap shows.
+// Rows may be of any narrow float, whatever the cache keeps.
 TEST(KvRules, AppendTakesRowsOfTheState) {
   expect_types_with_state(
       "layers = 2, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
       {
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "{layer = 0}", ""},
           {"kv.append", "bf16[T, 3, 8]; f16[T, 3, 6]; i32[T]; i32[T]", "{layer = 1}", ""},
+          // Layers count from 0; the attribute is required.
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "{layer = 2}",
            "kv.append: Attribute 'layer' is 2; state 'kv' has 2 layers."},
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "{layer = -1}",
            "kv.append: Attribute 'layer' is -1; state 'kv' has 2 layers."},
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "",
            "kv.append needs the attribute 'layer'."},
+          // One wrong extent a row: heads of k, heads of v, widths of both, tokens of v.
           {"kv.append", "f32[T, 2, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "{layer = 0}",
            "kv.append: Port 'k' has type f32[T, 2, 8]; the extent of axis 1 must be 3, the heads "
            "of the cache."},
@@ -34,6 +38,7 @@ TEST(KvRules, AppendTakesRowsOfTheState) {
           {"kv.append", "f32[T, 3, 8]; f32[S, 3, 6]; i32[T]; i32[T]", "{layer = 0}",
            "kv.append: Port 'v' has type f32[S, 3, 6]; the extent of axis 0 must be T, the tokens "
            "of 'k'."},
+          // One place for each token, i32, as vectors.
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[S]; i32[T]", "{layer = 0}",
            "kv.append: Port 'positions' has type i32[S]; the extent of axis 0 must be T, the "
            "number of tokens."},
@@ -46,6 +51,7 @@ TEST(KvRules, AppendTakesRowsOfTheState) {
            "kv.append: Port 'sequences' has type f32[T]; its elements must be i32."},
           {"kv.append", "f32[T, 3, 8]; f32[T, 3, 6]; i32[T, 1]; i32[T]", "{layer = 0}",
            "kv.append: Port 'positions' has type i32[T, 1]; it needs rank 1."},
+          // Dtypes and ranks of the rows; a missing port; a state that is not declared.
           {"kv.append", "f64[T, 3, 8]; f32[T, 3, 6]; i32[T]; i32[T]", "{layer = 0}",
            "kv.append: Port 'k' has type f64[T, 3, 8]; its elements must be f32 or f16 or bf16."},
           {"kv.append", "f32[T, 3, 8]; i8[T, 3, 6]; i32[T]; i32[T]", "{layer = 0}",
@@ -62,6 +68,7 @@ TEST(KvRules, AppendTakesRowsOfTheState) {
 }
 
 // Queries may have more heads.
+// The result has q's dtype and heads, and the value width of the cache.
 TEST(KvRules, AttentionReadsTheState) {
   expect_types_with_state(
       "layers = 2, heads = 3, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -69,6 +76,7 @@ TEST(KvRules, AttentionReadsTheState) {
           {"attention.cached", "f32[T, 6, 8]; i32[T]; i32[T]", "{layer = 0}", "f32[T, 6, 6]"},
           {"attention.cached", "f16[T, 3, 8]; i32[T]; i32[T]; f16[3]",
            "{layer = 1, window = 5, soft_cap = 30.0, query_bits = 16}", "f16[T, 3, 6]"},
+          // A group must be whole, and known.
           {"attention.cached", "f32[T, 4, 8]; i32[T]; i32[T]", "{layer = 0}",
            "attention.cached: Port 'q' has 4 heads, which is not a multiple of the 3 of the "
            "cache."},
@@ -83,6 +91,7 @@ TEST(KvRules, AttentionReadsTheState) {
           {"attention.cached", "f32[T, 6, 8]; i32[S]; i32[T]", "{layer = 0}",
            "attention.cached: Port 'positions' has type i32[S]; the extent of axis 0 must be T, "
            "the number of tokens."},
+          // Sinks belong to the heads of q, not of the cache, and are no wider than q.
           {"attention.cached", "f32[T, 6, 8]; i32[T]; i32[T]; f32[3]", "{layer = 0}",
            "attention.cached: Port 'sinks' has type f32[3]; the extent of axis 0 must be 6, the "
            "heads of 'q'."},
@@ -91,6 +100,7 @@ TEST(KvRules, AttentionReadsTheState) {
            "it works on."},
           {"attention.cached", "f32[T, 6, 8]; i32[T]; i32[T]; f32[6, 1]", "{layer = 0}",
            "attention.cached: Port 'sinks' has type f32[6, 1]; it needs rank 1."},
+          // Numbers at or past their limits, NaN among them.
           {"attention.cached", "f32[T, 6, 8]; i32[T]; i32[T]", "{layer = 0, window = -1}",
            "attention.cached: Attribute 'window' is -1; it is negative."},
           {"attention.cached", "f32[T, 6, 8]; i32[T]; i32[T]", "{layer = 0, soft_cap = -1}",
@@ -121,6 +131,7 @@ TEST(KvRules, UnrotatedKeysNeedAPromise) {
           {"kv.write_keys", "f32[T, 3, 8]; i32[T]; i32[T]", "{layer = 0}",
            "kv.write_keys: State 'kv' does not keep unrotated keys; declare it with "
            "keeps_unrotated = true."},
+          // The missing promise is reported first, whatever else is wrong.
           {"kv.write_keys", "f32[T, 2, 8]; i32[T]; i32[T]", "{layer = 0}",
            "kv.write_keys: State 'kv' does not keep unrotated keys; declare it with "
            "keeps_unrotated = true."},
@@ -159,6 +170,7 @@ TEST(KvRules, UnrotatedKeysOfAStateThatKeepsThem) {
 
 // A type that is not there, or none.
 TEST(KvRules, DeclarationsNameTheKeyType) {
+  // Without key_type and value_type.
   expect_types_with_state("layers = 1, heads = 3, key_dim = 8, value_dim = 6",
                           {
                               {"attention.cached", "f32[T, 3, 8]; i32[T]; i32[T]", "{layer = 0}",
@@ -179,6 +191,7 @@ TEST(KvRules, KeysAreNotF64) {
 }
 
 // Larger blocks would cross heads.
+// 256 would be whole blocks: the width of the block is refused, not the fit.
 TEST(KvRules, KeysHaveBlocksOf32) {
   expect_types_with_state(
       "layers = 1, heads = 3, key_dim = 256, value_dim = 6, key_type = \"q4_K\", value_type = "
@@ -191,6 +204,7 @@ TEST(KvRules, KeysHaveBlocksOf32) {
 }
 
 // Nothing to store otherwise.
+// 0 heads would divide the queries' heads.
 TEST(KvRules, ExtentsAreAboveZero) {
   expect_types_with_state(
       "layers = 1, heads = 0, key_dim = 8, value_dim = 6, key_type = \"f16\", value_type = \"f32\"",
@@ -222,6 +236,7 @@ TEST(KvRules, ExtentsAreAllGiven) {
 }
 
 // Padding is the cache's affair.
+// 20 is no multiple of 32: the store pads, the types do not show it.
 TEST(KvRules, QuantizedKeysOfAnyWidth) {
   expect_types_with_state(
       "layers = 1, heads = 1, key_dim = 20, value_dim = 12, key_type = \"q8_0\", value_type = "

@@ -12,6 +12,7 @@ void KvState::write_unrotated(int64_t, int64_t, int64_t, int64_t, std::span<cons
 void KvState::read_unrotated(int64_t, int64_t, int64_t, int64_t, std::span<float>) const {
   QUERN_CHECK(false);
 }
+// A false check ends the process: a store that promises keeps_unrotated implements all three.
 void KvState::write_key(int64_t, int64_t, int64_t, int64_t, std::span<const float>) {
   QUERN_CHECK(false);
 }

@@ -24,12 +24,14 @@ class LanesGolden : public testing::Test {
     arrays_ = std::move(*archive);
   }
 
+  // An array of the archive as T; a missing name throws, and fails the test.
   template <class T>
   std::vector<T> array(const std::string& name) {
     return arrays_.at(name).as<T>();
   }
 
   // Sum, sum of squares, mean, maximum and minimum of prefixes of `prefix`_x.
+  // Prefixes of one array: every length shares its first elements with the others.
   template <class T>
   void check_prefixes(const std::string& prefix) {
     const std::vector<T> x = array<T>(prefix + "_x");
@@ -40,6 +42,7 @@ class LanesGolden : public testing::Test {
       sum.push_back(lanes_sum<T>(n, at));
       sumsq.push_back(lanes_sum<T>(n, squared));
       mean.push_back(lanes_mean<T>(n, at));
+      // The suite writes NaN for max and min of nothing, which the functions refuse.
       const T none = std::numeric_limits<T>::quiet_NaN();
       max.push_back(n == 0 ? none : lanes_max<T>(n, at));
       min.push_back(n == 0 ? none : lanes_min<T>(n, at));
@@ -55,6 +58,7 @@ class LanesGolden : public testing::Test {
 };
 
 // Every length around the lanes and chunks, against bits of an independent program.
+// 0, 1, 5, 31 .. 33, 63, 4,095 .. 4,097, 8,192 and 10,000 elements.
 TEST_F(LanesGolden, PrefixesOfF32) {
   check_prefixes<float>("f32");
 }
@@ -81,6 +85,7 @@ TEST_F(LanesGolden, Products) {
 TEST_F(LanesGolden, SpecialValues) {
   const std::vector<float> x = array<float>("special_x");
   const std::vector<int64_t> lengths = array<int64_t>("special_lengths");
+  // Rows of 40 elements, of which `lengths` says how many count.
   std::vector<float> sum, sumsq, mean, max, min;
   for (size_t row = 0; row < lengths.size(); ++row) {
     const auto at = [&](int64_t i) { return x[row * 40 + size_t(i)]; };
@@ -99,6 +104,7 @@ TEST_F(LanesGolden, SpecialValues) {
 
 // The neutral elements.
 TEST(Lanes, EmptySumIsPlusZeroAndEmptyProductOne) {
+  // The element must not be asked for.
   const auto none = [](int64_t) { return 7.0f; };
   EXPECT_TRUE(test::same_bits(lanes_sum<float>(0, none), 0.0f));
   EXPECT_EQ(lanes_product<float>(0, none), 1.0f);
@@ -107,6 +113,7 @@ TEST(Lanes, EmptySumIsPlusZeroAndEmptyProductOne) {
 
 // Order does not matter modulo 2^64.
 TEST(Lanes, IntegerSumsWrap) {
+  // 3 * 2^63 mod 2^64 = 2^63.
   const uint64_t sum = lanes_sum<uint64_t>(3, [](int64_t) { return uint64_t{1} << 63; });
   EXPECT_EQ(static_cast<int64_t>(sum), std::numeric_limits<int64_t>::min());
 }
@@ -126,6 +133,7 @@ TEST_F(LanesGolden, MaxMinOfPairsAndArgmaxOrder) {
 
   const auto x = archive->at("arg_x").as<float>();
   std::vector<int64_t> largest, smallest;
+  // Rows of 4: a scan keeps the first of equals, since equal elements are not before each other.
   for (size_t row = 0; row < x.size() / 4; ++row) {
     size_t high = 0, low = 0;
     for (size_t i = 1; i < 4; ++i) {

@@ -15,6 +15,8 @@ using Types = std::vector<TensorType>;
 
 // Ports after params, grads: previous params and grads [N], histories of s and y [H, N], counts
 // [2]: steps taken, pairs kept. The newest pair is the last of those kept.
+// In f32, or f64 for f64: state of narrow parameters keeps more digits than they have, since s and
+// y are small differences. Outputs 1 .. 5 are the state that inputs 2 .. 6 take at the next call.
 Result<Types> infer_lbfgs(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType params, float_port(context, 0, 1));
   QUERN_TRY(expect_port(context, 1, params));
@@ -30,6 +32,7 @@ Result<Types> infer_lbfgs(const InferContext& context) {
   const TensorType history{vector.dtype, {Dim::constant(size), params.dims[0]}};
   const Types outputs = {params,  vector,  vector,
                          history, history, {DType::kI64, {Dim::constant(2)}}};
+  // Input p corresponds to output p - 1.
   for (size_t port = 2; port < context.inputs.size(); ++port) {
     if (context.inputs[port] != nullptr) QUERN_TRY(expect_port(context, port, outputs[port - 1]));
   }
@@ -40,6 +43,7 @@ template <class T>
 using Vector = std::vector<T>;
 
 // A blocked(256) sum of products.
+// The vectors have one length.
 template <class T>
 T dot(const Vector<T>& a, const Vector<T>& b) {
   return blocked_sum<T>(static_cast<int64_t>(a.size()), [&](int64_t i) {
@@ -66,6 +70,7 @@ template <class T>
 struct History {
   std::vector<Vector<T>> s, y;
 
+  // The first num_pairs rows of [H, N]; the rest of the histories is not read.
   History(const KernelContext& context, size_t n, int64_t num_pairs) {
     const auto all_s = load_all<T>(context.inputs[4]), all_y = load_all<T>(context.inputs[5]);
     for (size_t k = 0; k < static_cast<size_t>(num_pairs); ++k) {
@@ -91,6 +96,8 @@ struct History {
   // initial scaling (7.20).
   // The inverse Hessian's approximation times g.
   Vector<T> apply(Vector<T> g) const {
+    // Newest to oldest on the way down, oldest to newest on the way up. rho = 1 / (y s) is computed
+    // where it is used; y s is above 1e-10 for every pair that this operation stored.
     Vector<T> alpha(s.size());
     for (size_t k = s.size(); k-- > 0;) {
       alpha[k] = dot(s[k], g) / dot(y[k], s[k]);
@@ -125,6 +132,7 @@ struct LbfgsKernel {
     Vector<T> params = load_all<T>(context.inputs[0]);
     const Vector<T> grads = load_all<T>(context.inputs[1]);
     const auto limit = context.attributes.integer("hist_size");
+    // Absent counts are a first step: nothing else of the state is read then.
     int64_t steps = 0, num_pairs = 0;
     if (context.inputs[6].is_present()) {
       steps = context.inputs[6].as<const int64_t>()[0];
@@ -133,17 +141,21 @@ struct LbfgsKernel {
     const bool has_state = steps > 0 && context.inputs[2].is_present() &&
                            context.inputs[3].is_present() && context.inputs[4].is_present() &&
                            context.inputs[5].is_present();
+    // Counts come from outside and would index the histories.
     if (num_pairs < 0 || num_pairs > limit || (num_pairs > 0 && !has_state)) {
       return fail::invalid("The counts claim {} pairs; the history holds up to {}.", num_pairs,
                            has_state ? limit : 0);
     }
     History<T> history(context, params.size(), num_pairs);
+    // The pair of the step before: what the parameters moved, and what the gradient changed by.
     if (has_state) {
       Vector<T> s = difference(params, load_all<T>(context.inputs[2]));
       Vector<T> y = difference(grads, load_all<T>(context.inputs[3]));
+      // NaN fails the comparison and is skipped.
       const bool is_curved = dot(y, s) > static_cast<T>(1e-10);
       if (is_curved) history.push(std::move(s), std::move(y), static_cast<size_t>(limit));
     }
+    // The state keeps the parameters before this step; the next call takes the difference.
     store_row(context.outputs[1], 0, static_cast<int64_t>(params.size()), params.data());
     store_row(context.outputs[2], 0, static_cast<int64_t>(grads.size()), grads.data());
     add_scaled(params, -static_cast<T>(context.attributes.number("lr")), history.apply(grads));

@@ -6,6 +6,8 @@
 namespace quern {
 
 // Ports and attributes as projection.linear; types as its rule gives them.
+// Also called with views of single rows or experts: rows are independent, so the bits do not
+// change.
 Result<void> run_linear(const KernelContext& context);
 // The type rule without a registry: x, weight, bias, scale, in this order (null where absent).
 Result<std::vector<TensorType>> infer_linear(const InferContext& context);

@@ -20,6 +20,8 @@ namespace {
 using namespace type_rules;
 
 // Weight rows that are decoded and multiplied together.
+// A tile [K, 16] of decoded weights is 16 KiB for K = 256 in f32; 16 columns side by side
+// vectorise.
 constexpr int kRowsAtOnce = 16;
 
 // Integers that quant.dynamic made; every other x is a float.
@@ -35,12 +37,14 @@ Result<void> check_weight(const InferContext& context) {
   QUERN_TRY(expect_rank_at_least("x", x, 1));
   QUERN_TRY(expect_rank("weight", weight, 2));
   QUERN_TRY(expect_dim("weight", weight, 1, x.dims.back(), "the last axis of 'x'"));
+  // The attributes may repeat the extents; 0 says nothing.
   QUERN_TRY(expect_declared("in_features", context.attributes.integer("in_features"),
                             weight.dims[1], "the columns of 'weight'"));
   QUERN_TRY(expect_declared("out_features", context.attributes.integer("out_features"),
                             weight.dims[0], "the rows of 'weight'"));
   const BlockFormat* format = find_block_format(weight.dtype);
   if (format == nullptr) return expect_float("weight", weight);
+  // Symbols may be in x's leading axes only: K decides on blocks.
   QUERN_ASSIGN_OR_RETURN(const int64_t k, constant_dim("weight", weight, 1));
   if (k % format->block_size == 0) return {};
   return fail::invalid("Port 'weight' has type {}; its rows must be whole blocks of {}.",
@@ -48,6 +52,8 @@ Result<void> check_weight(const InferContext& context) {
 }
 
 // x of i8 or i16 needs a block-quantised weight and the scales of its activation blocks.
+// The scales have x's shape with the last extent in activation blocks: ceil(K / 32) or ceil(K /
+// 256).
 Result<void> check_scale(const TensorType& x, const TensorType& weight, const TensorType* scale) {
   const BlockFormat* format = find_block_format(weight.dtype);
   if (format == nullptr) {
@@ -95,6 +101,7 @@ Result<std::vector<TensorType>> infer_projection(const InferContext& context) {
   } else {
     QUERN_TRY(check_float_activation(x, weight, context.inputs[3]));
   }
+  // i8 and i16 activations give f32 too.
   const DType result = x.dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   TensorType y = with_last_dim(x, result, weight.dims[0]);
   QUERN_TRY(expect_vector("bias", context.inputs[2], weight.dims[0], "the rows of 'weight'"));
@@ -103,6 +110,7 @@ Result<std::vector<TensorType>> infer_projection(const InferContext& context) {
 }
 
 // The extents of a call, and its finish: product, * weight_scale, + bias, each rounded.
+// y is written directly: it is T by the type rule.
 template <class T>
 struct Projection {
   const TensorView& weight;
@@ -138,6 +146,7 @@ struct Projection {
 };
 
 // Weight row j widened to T.
+// Plain narrow types widen exactly; block formats decode by their definition.
 void load_weight_row(const Projection<float>& p, int64_t j, float* out) {
   dequantize_row(p.weight.dtype, p.weight_row(j), out, p.k);
 }
@@ -146,6 +155,8 @@ void load_weight_row(const Projection<double>& p, int64_t j, double* out) {
 }
 
 // Rows j .. j + count of the weight as columns of `tile` [K, kRowsAtOnce]; the rest are zeros.
+// Transposed, so that blocked_dot_columns reads 16 consecutive elements for each k. The rest are
+// zeros where the weight has no more rows; their products are not stored.
 template <class T>
 void load_weight_tile(const Projection<T>& p, int64_t j, int64_t count, std::vector<T>& row,
                       std::vector<T>& tile) {
@@ -177,12 +188,14 @@ void linear_floats(const KernelContext& context) {
 }
 
 // Every row of x as byte planes with its scales.
+// Borrows the scales of each row; planes are copies.
 template <class Int>
 std::vector<ActivationRow> split_rows(const TensorView& x, const TensorView& scale) {
   const auto k = static_cast<size_t>(x.shape.last());
   const auto blocks = static_cast<size_t>(scale.shape.last());
   std::vector<ActivationRow> rows(static_cast<size_t>(x.shape.num_rows()));
   for (size_t t = 0; t < rows.size(); ++t) {
+    // 8 * sizeof(Int) is the width that quant.dynamic was asked for.
     rows[t].assign(std::span<const Int>(x.as<const Int>() + t * k, k),
                    dynamic_limit(8 * static_cast<int64_t>(sizeof(Int))),
                    {scale.as<const float>() + t * blocks, blocks});

@@ -26,6 +26,7 @@ std::vector<std::byte> read_file(const std::string& path) {
 }
 
 // The columns [0, count) of a matrix.
+// Golden activations have 1,024 columns; some cases use the first 512.
 Tensor first_columns(const Tensor& x, int64_t count) {
   const auto values = values_of<float>(x);
   std::vector<float> cut;
@@ -54,6 +55,8 @@ std::vector<float> multiply(const Tensor& x, const Tensor& weight, Activations a
       run_one("projection.linear", {(*quantized)[0], weight, {}, (*quantized)[1]}));
 }
 
+// Kinds that the file does not have are skipped for plain weights only: a quantised format must
+// have all three.
 void expect_products(const Golden& golden, const std::string& prefix, const Tensor& x,
                      const Tensor& weight) {
   const std::map<std::string, Activations> kinds = {
@@ -76,6 +79,8 @@ TEST_P(LinearGolden, ProductsHaveTheExpectedBits) {
   const auto weight = Tensor::from_bytes(dtype, {4, 1024}, bytes);
   ASSERT_TRUE(weight.has_value()) << weight.error().message;
   const Tensor x = activations.tensor("x");
+  // "ys" has a second set of activations; "fuzz" weights are random bytes;
+  // "heavy" ones reach past 2^24, where the two planes of 16 bits round.
   expect_products(golden, "y_", x, *weight);
   expect_products(golden, "ys_", activations.tensor("xs"), *weight);
   if (golden.has("fuzz_bytes")) {
@@ -96,6 +101,7 @@ INSTANTIATE_TEST_SUITE_P(AllFormats, LinearGolden,
                                          "tq2_0"),
                          [](const auto& test) { return test.param; });
 
+// Both signs, no symmetry, and products that round.
 std::vector<float> ramp(size_t n) {
   std::vector<float> values(n);
   for (size_t i = 0; i < n; ++i) {
@@ -118,6 +124,7 @@ Tensor encoded(DType dtype, const Shape& shape) {
 // Batches and tiles change no bit.
 TEST(Linear, EveryTokenAndEveryRowIsComputedAlone) {
   // 37 rows: more than are decoded at once, and not a multiple.
+  // 512 columns are two fold blocks.
   const auto values = ramp(5 * 512);
   for (const DType dtype : {DType::kF32, DType::kQ8_0, DType::kQ4_K}) {
     const Tensor weight = encoded(dtype, {37, 512});
@@ -128,6 +135,7 @@ TEST(Linear, EveryTokenAndEveryRowIsComputedAlone) {
       for (size_t t = 0; t < 5; ++t) {
         const std::vector<float> row(values.begin() + static_cast<long>(512 * t),
                                      values.begin() + static_cast<long>(512 * t + 512));
+        // A vector [512] instead of [1, 512]: also another rank.
         const auto alone = multiply(f32({512}, row), weight, kind);
         EXPECT_TRUE(all_same_bits(std::span(together).subspan(37 * t, 37), std::span(alone)));
       }
@@ -146,6 +154,7 @@ TEST(Linear, FloatProductsAreThoseOfTheDequantizedWeight) {
 
 // Three roundings in this order.
 TEST(Linear, ScaleThenBiasEachRoundOnce) {
+  // 1 + 2^-23 is the exact sum of the products and has all 24 bits, so that the scale must round.
   const Tensor x = f32({1, 2}, {1, 1}), weight = f32({1, 2}, {1, 0x1p-23f});
   const float scale = 1.1f;
   const Tensor y = run_one("projection.linear", {x, weight, f32({1}, {0.3f})},
@@ -166,6 +175,7 @@ TEST(Linear, F64ComputesInF64) {
 // The number of tokens is known at run time.
 TEST(Linear, TypesMayBeSymbolicInTheTokens) {
   const Dim t = Dim::symbolic('T');
+  // The batch is a symbol.
   const TensorType weight{.dtype = DType::kQ4_K, .dims = {Dim::constant(8), Dim::constant(512)}};
   const auto types = infer_op("projection.linear", {{.dims = {t, Dim::constant(512)}}, weight});
   ASSERT_TRUE(types) << types.error().message;
@@ -183,6 +193,9 @@ TEST(Linear, RefusalsNamePortTypeAndWish) {
   const Tensor x = f32({1, 32}, ramp(32)), weight = encoded(DType::kQ8_0, {2, 32});
   const Tensor q = tensor_of<int8_t>(DType::kI8, {1, 32}, std::vector<int8_t>(32));
   const Tensor d = f32({1, 1}, {1});
+  // Each refusal changes one thing of a valid call: the scale, its shape, its place, the weight's
+  // format, a wide activation, a wide weight, the columns, a declared extent; then a bias,
+  // integers, a vector weight.
   EXPECT_EQ(refusal({q, weight}),
             "projection.linear: Port 'x' has type i8[1, 32], so port 'scale' must be given.");
   EXPECT_EQ(refusal({q, weight, {}, f32({1, 2}, {1, 1})}),
@@ -213,6 +226,7 @@ TEST(Linear, RefusalsNamePortTypeAndWish) {
 
 // A block never reaches into the next row.
 TEST(Linear, RowsOfAWeightAreWholeBlocks) {
+  // 40 columns are a block and a quarter.
   const TensorType weight{.dtype = DType::kQ8_0, .dims = {Dim::constant(2), Dim::constant(40)}};
   const auto types = infer_op("projection.linear", {{.dims = {Dim::constant(40)}}, weight});
   ASSERT_FALSE(types);

@@ -13,6 +13,7 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // Two tensors of one float type give a scalar of their dtype.
+// The rule of elementwise operations on the inputs, a scalar as the result.
 Result<Types> infer_loss(const InferContext& context) {
   QUERN_TRY(infer_same_floats(context));
   return Types{{context.inputs[0]->dtype, {}}};
@@ -67,6 +68,7 @@ struct KlDivergence {
 };
 
 // The mean of a term over all elements: a lanes(32) sum divided by the count.
+// The terms never exist as a tensor: element(i) of the sum computes one. No elements: 0 / 0 is NaN.
 template <class Term>
 struct LossKernel {
   template <class T>
@@ -80,6 +82,7 @@ struct LossKernel {
 };
 
 // The derivative of the mean squared error: 2 (pred - target) / n, the factor rounded once.
+// The factor 2 / n is made in f64; with no elements it is infinite and never used.
 struct MseGradKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -92,6 +95,7 @@ struct MseGradKernel {
 };
 
 // The definition that losses of predictions share; losses with attributes bring their own rule.
+// `doc` gets the sentence on the mean.
 OpDef loss_op(std::string id, std::string doc, OpDef::Kernel kernel,
               std::vector<AttributeDef> attributes = {}, OpDef::Infer infer = infer_loss) {
   return {.id = std::move(id),
@@ -127,6 +131,7 @@ void register_loss_ops(OpRegistry& registry) {
                      "The mean over elements of t log(max(t, 1e-12) / max(p, 1e-12)); the target "
                      "comes first.",
                      float_kernel<LossKernel<KlDivergence>>);
+  // Other losses have (pred, target); this one follows the notation KL(target || pred).
   kl.inputs = {port("target"), port("pred")};
   registry.add(std::move(kl));
 

@@ -20,6 +20,7 @@ TEST(Losses, OfNothingIsNaN) {
 // One rounding of the mean.
 TEST(Losses, NarrowFloatsSumInF32) {
   // 4,097 ones: an f16 accumulator would stop at 2,048.
+  // 4,097 is also one more than a chunk of lanes(32).
   const std::vector<uint16_t> one(4097, to_f16(1.0f)), zero(4097, to_f16(0.0f));
   const Tensor loss = run_one("losses.mae", {tensor_of(DType::kF16, Shape{4097}, one),
                                              tensor_of(DType::kF16, Shape{4097}, zero)});
@@ -29,8 +30,10 @@ TEST(Losses, NarrowFloatsSumInF32) {
 // log 0 never happens.
 TEST(BinaryCrossEntropy, ClampsBothEnds) {
   const Tensor p = f32(Shape{2}, {0, 1}), t = f32(Shape{2}, {1, 0});
+  // -log(1e-7) for both elements.
   EXPECT_TRUE(
       std::isfinite(values_of<float>(run_one("losses.binary_cross_entropy", {p, t})).at(0)));
+  // A delta of 0 has no quadratic part.
   EXPECT_FALSE(run_op("losses.huber", {p, t}, {{"delta", 0.0}}));
 }
 
@@ -44,6 +47,7 @@ TEST(CrossEntropy, IdsAndOneHotAgree) {
                               values_of<float>(run_one(id, {logits, hot}))))
         << id;
   }
+  // An id past the classes, a missing id, and rows without classes.
   EXPECT_FALSE(run_op("train.loss.cross_entropy", {logits, i32(Shape{2}, {3, 0})}));
   EXPECT_FALSE(run_op("train.loss.cross_entropy", {logits, i32(Shape{1}, {0})}));
   EXPECT_FALSE(run_op("train.loss.cross_entropy", {f32(Shape{2, 0}, {}), i32(Shape{2}, {0, 0})}));
@@ -52,11 +56,13 @@ TEST(CrossEntropy, IdsAndOneHotAgree) {
 // Two halves give what the whole gives.
 TEST(Metrics, CountsOfEarlierCallsAdd) {
   const Tensor scores = f32(Shape{2, 2}, {0.9f, 0.1f, 0.2f, 0.8f});
+  // One of two right, then both: 3 of 4 with the counts of the first call.
   const auto first = run_op("bench.accuracy", {scores, i32(Shape{2}, {0, 0})});
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(values_of<double>((*first)[0]), (std::vector<double>{0.5}));
   const auto second = run_op("bench.accuracy", {scores, i32(Shape{2}, {0, 1}), (*first)[1]});
   EXPECT_EQ(values_of<double>((*second)[0]), (std::vector<double>{0.75}));
+  // The same ids check, and counts of a wrong length.
   EXPECT_FALSE(run_op("bench.perplexity", {scores, i32(Shape{2}, {0, 2})}));
   EXPECT_FALSE(run_op("bench.accuracy", {scores, i32(Shape{2}, {0, 1}), f64(Shape{3}, {0, 0, 0})}));
 }
@@ -64,11 +70,13 @@ TEST(Metrics, CountsOfEarlierCallsAdd) {
 // The published rounding.
 TEST(AffineQuant, RoundsHalvesAwayAndRefusesBadScales) {
   const float nan = std::nanf(""), inf = std::numeric_limits<float>::infinity();
+  // 0.25 / 0.5 is the half 0.5, which goes to 1 (away from zero), plus 3.
   const Tensor x = f32(Shape{6}, {0.25f, -0.25f, nan, inf, -inf, 0.2f});
   const Tensor q = run_one("quant.quant", {x}, {{"scale", 0.5}, {"zero_point", int64_t{3}}});
   EXPECT_EQ(values_of<int8_t>(q), (std::vector<int8_t>{4, 2, 3, 127, -128, 3}));
   EXPECT_FALSE(run_op("quant.quant", {x}, {{"scale", 0.0}}));
   EXPECT_FALSE(run_op("quant.quant", {x}, {{"scale", 1.0}, {"zero_point", int64_t{128}}}));
+  // 0xF1: low 1, high 15; (1 - 1) * 2 and (15 - 1) * 2.
   const Tensor packed = tensor_of<uint8_t>(DType::kU8, Shape{1}, {0xF1});
   const Tensor y =
       run_one("dequant.dequant4", {packed},
@@ -88,6 +96,8 @@ TEST(EmbeddingBag, EmptyBagsAndBadOffsets) {
 
 // The fixed composition is its parts.
 TEST(Fused, RoundsLikeItsExpansion) {
+  // 2048 + 1 = 2049 is a tie in f16; a kernel that keeps f32 between product and bias gives 2051 ->
+  // 2052.
   const Tensor a = tensor_of<uint16_t>(DType::kF16, Shape{1, 2}, {to_f16(2048.0f), to_f16(1.0f)});
   const Tensor b = tensor_of<uint16_t>(DType::kF16, Shape{2, 1}, {to_f16(1.0f), to_f16(1.0f)});
   const Tensor bias = tensor_of<uint16_t>(DType::kF16, Shape{1}, {to_f16(2.0f)});
@@ -100,7 +110,9 @@ TEST(Vsa, BundleAndPermute) {
   const Tensor a = f32(Shape{2}, {3, 0}), b = f32(Shape{2}, {0, 4});
   EXPECT_EQ(values_of<float>(run_one("vsa.bundle", {a, b}, {{"normalize", false}})),
             (std::vector<float>{3, 4}));
+  // (3, 4) has the length 5.
   EXPECT_EQ(values_of<float>(run_one("vsa.bundle", {a, b})), (std::vector<float>{0.6f, 0.8f}));
+  // k = -1 rotates to the right.
   EXPECT_EQ(
       values_of<float>(run_one("vsa.permute", {f32(Shape{3}, {1, 2, 3})}, {{"k", int64_t{-1}}})),
       (std::vector<float>{3, 1, 2}));
