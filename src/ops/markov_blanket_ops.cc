@@ -20,10 +20,14 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Parts of a graph around its internal nodes: the blanket is sensory and active nodes, the rest is
+// external. Labels in tables are these numbers; any other number is in no part.
 enum Label : int64_t { kInternal = 0, kSensory = 1, kActive = 2, kExternal = 3 };
 
 // flows -------------------------------------------------------------------------------------
 
+// Estimator: x [n], W [m, n] and a bias [m] give flow [m]. Table: mi [N, N] and a label for each
+// node give flow [N]. The matrix is read first, since its extents fix all others.
 Result<Types> infer_flow(const InferContext& context) {
   if (is_table(context)) {
     QUERN_ASSIGN_OR_RETURN(const TensorType mi, float_port(context, 0, 2));
@@ -47,12 +51,15 @@ void table_flow(const KernelContext& context, Label label) {
   const int64_t n = flow.size();
   for (int64_t i = 0; i < n; ++i) {
     const bool is_chosen = labels[static_cast<size_t>(i)] == label;
+    // Other nodes add 0 at their own index: the lanes of the sum depend on N alone, not on the
+    // labels.
     flow[i] = !is_chosen ? T(0) : lanes_sum<T>(n, [&](int64_t j) {
       return labels[static_cast<size_t>(j)] == kInternal ? mi[i * n + j] : T(0);
     });
   }
 }
 
+// W x, each row a blocked(256) sum as in a matrix product, then the bias in one more rounding.
 template <class T>
 void affine_flow(const KernelContext& context) {
   const FloatInput<T> x(context.inputs[0]), w(context.inputs[1]), bias(context.inputs[2]);
@@ -63,6 +70,8 @@ void affine_flow(const KernelContext& context) {
   }
 }
 
+// The table keeps the rows of `label`. The estimator's formula is the same for every flow: the
+// caller's W says from where to where it goes.
 template <Label label>
 struct FlowKernel {
   template <class T>
@@ -77,6 +86,7 @@ struct FlowKernel {
 
 // mutual_information ------------------------------------------------------------------------
 
+// Estimator: samples X [N, a] and Y [N, b]. Table: a joint distribution [A, B] in one port.
 Result<Types> infer_mutual_information(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType x, float_port(context, 0, 2));
   if (is_table(context)) return Types{{x.dtype, {}}};
@@ -95,6 +105,7 @@ double log_determinant(const Matrix& samples) {
     for (int64_t s = 0; s < samples.rows; ++s) centred.at(s, j) = samples.at(s, j) - mean;
   }
   for (int64_t i = 0; i < samples.cols; ++i) {
+    // The lower triangle alone, as cholesky reads no more.
     for (int64_t j = 0; j <= i; ++j) {
       covariance.at(i, j) =
           blocked_sum<double>(samples.rows,
@@ -103,11 +114,16 @@ double log_determinant(const Matrix& samples) {
     }
   }
   if (cholesky(covariance, factor) >= 0) return -std::numeric_limits<double>::infinity();
+  // det S = product of the squared diagonal of its factor, so log det S = 2 * sum of logarithms.
   double sum = 0;
   for (int64_t i = 0; i < factor.rows; ++i) sum = sum + strict_log(factor.at(i, i));
   return 2 * sum;
 }
 
+// Jointly Gaussian X and Y share (log det S_x + log det S_y - log det S_xy) / 2 nats (Cover and
+// Thomas, Elements of Information Theory, chapter 8). Rounding can leave a small negative number,
+// which becomes 0. Infinity where only the joint covariance is singular, NaN where that of X or Y
+// is.
 double gaussian_information(const KernelContext& context) {
   const Matrix x = load_matrix(context.inputs[0]), y = load_matrix(context.inputs[1]);
   Matrix both(x.rows, x.cols + y.cols);
@@ -119,6 +135,9 @@ double gaussian_information(const KernelContext& context) {
   return strict_max(0.5 * sum, 0.0);
 }
 
+// The sum over cells of p log(p / (p_x p_y)) in nats; the marginals are row and column sums of the
+// table, which is not normalised first. A cell of 0 adds 0, the limit, before any logarithm. 1e-12
+// keeps a product of 0 from dividing.
 template <class T>
 T table_information(const TensorView& joint) {
   const FloatInput<T> p(joint);
@@ -137,6 +156,8 @@ T table_information(const TensorView& joint) {
   });
 }
 
+// The estimator computes in f64 for every dtype, because determinants of covariances are small, and
+// rounds once. The table computes in the type of its cells.
 struct MutualInformationKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -149,6 +170,7 @@ struct MutualInformationKernel {
 
 // partition ---------------------------------------------------------------------------------
 
+// The estimator reorders the elements of x, the table writes a label for each node (i64).
 Result<Types> infer_partition(const InferContext& context) {
   if (is_table(context)) {
     const TensorType& internal = *context.inputs[1];
@@ -170,6 +192,8 @@ struct GatherKernel {
     const std::vector<int64_t> masks = load_indices(context.inputs[1]);
     FloatOutput<T> p(context.outputs[0]);
     int64_t count = 0;
+    // The masks stand one after the other, so i mod N is the element that mask entry i selects.
+    // Counting goes on past the end of p: the error names how many were selected.
     for (size_t i = 0; i < masks.size(); ++i) {
       if (masks[i] == 0) continue;
       if (count < p.size()) p[count] = x[static_cast<int64_t>(i) % x.size()];
@@ -183,6 +207,7 @@ struct GatherKernel {
 
 // A node with an edge to an internal node is sensory, one with an edge from one active.
 Result<void> label_nodes(const KernelContext& context) {
+  // adjacency[a * n + b] is the edge from a to b.
   const std::vector<int64_t> adjacency = load_indices(context.inputs[0]);
   const std::vector<int64_t> internal = load_indices(context.inputs[1]);
   const size_t n = internal.size();
@@ -193,6 +218,7 @@ Result<void> label_nodes(const KernelContext& context) {
       is_parent = is_parent || adjacency[node * n + other] != 0;
       is_child = is_child || adjacency[other * n + node] != 0;
     }
+    // An edge each way makes a node sensory: the test for parents comes first.
     const Label outer = is_parent ? kSensory : (is_child ? kActive : kExternal);
     context.outputs[0].as<int64_t>()[node] = internal[node] != 0 ? kInternal : outer;
   }
@@ -203,6 +229,8 @@ Result<void> run_partition(const KernelContext& context) {
   return is_table(context) ? label_nodes(context) : float_kernel<GatherKernel>(context);
 }
 
+// The definition of both flows. `input` names port 0 of the estimator; `where` says in the document
+// which rows a table keeps.
 OpDef flow_op(std::string id, std::string where, std::string input, OpDef::Kernel kernel) {
   return {.id = std::move(id),
           .doc =

@@ -38,6 +38,8 @@ struct ApplyKernel {
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> logits(context.inputs[0]), mask(context.inputs[1]);
     FloatOutput<T> masked(context.outputs[0]);
+    // The mask holds the last axes, so in memory it repeats every mask.size() elements. An empty
+    // mask means empty logits, and the loop does not start.
     for (int64_t row = 0; row < masked.size(); row += mask.size()) {
       for (int64_t i = 0; i < mask.size(); ++i) masked[row + i] = logits[row + i] + mask[i];
     }
@@ -56,6 +58,7 @@ Result<Types> infer_causal(const InferContext& context) {
     return fail::invalid("Attribute 'dtype' is '{}'; it must name a float dtype.",
                          context.attributes.text("dtype"));
   }
+  // A graph that computes the length may pass it in; it can only confirm the attribute.
   if (const TensorType* seq = context.inputs[0]) {
     QUERN_TRY(expect_dtype("seq", *seq, {DType::kI64, DType::kI32}));
     QUERN_TRY(expect_rank("seq", *seq, 1));
@@ -75,6 +78,7 @@ struct CausalKernel {
       return fail::invalid("Port 'seq' holds {}; the attribute 'seq_len' is {}.", given[0], n);
     }
     FloatOutput<T> mask(context.outputs[0]);
+    // Row i is the query, column j the key: a query sees itself and what came before.
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         mask[i * n + j] = j <= i ? T(0) : -std::numeric_limits<T>::infinity();
@@ -112,10 +116,14 @@ struct AlibiKernel {
     const FloatInput<T> scores(context.inputs[0]);
     FloatOutput<T> biased(context.outputs[0]);
     for (int64_t i = 0; i < biased.size(); ++i) {
+      // The position in [B, H, queries, keys], from the last axis outwards.
       const int64_t key = i % shape[3], query = i / shape[3] % shape[2];
       const int64_t head = i / (shape[3] * shape[2]) % shape[1];
       const int64_t ahead = key - query;
+      // The causal form lets keys ahead of the query gain, since a causal mask hides them; the
+      // other form takes the same penalty both ways.
       const T distance = static_cast<T>(is_causal || ahead < 0 ? ahead : -ahead);
+      // Rounding: the slope from f64 once, the product, the sum.
       biased[i] = scores[i] + static_cast<T>(alibi_slope(head, shape[1])) * distance;
     }
     return {};

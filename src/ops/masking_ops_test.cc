@@ -13,6 +13,8 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // The port may only confirm the attribute.
+// Length 2 is the smallest with a hidden and a visible element. -1 is no extent, 2^40 would make
+// 2^80 elements and must fail in the type rule, before memory is asked for; 0 is valid and empty.
 TEST(CausalMask, TakesADtypeAndChecksThePort) {
   const Attributes two = {{"seq_len", int64_t{2}}, {"dtype", std::string("bf16")}};
   const Tensor mask = run_one("masking.causal", {}, two);
@@ -27,6 +29,8 @@ TEST(CausalMask, TakesADtypeAndChecksThePort) {
 }
 
 // The mask's extents are the last ones.
+// The infinity in the logits stands under a 0 of the mask: under -infinity it would give NaN. The
+// second row of values shows the repetition. A mask of another extent or dtype does not fit.
 TEST(ApplyMask, RepeatsOverLeadingAxes) {
   const Tensor logits = f32(Shape{2, 1, 2}, {1, 2, kInf, 4});
   const Tensor masked = run_one("masking.apply", {logits, f32(Shape{2}, {0, -kInf})});
@@ -36,6 +40,8 @@ TEST(ApplyMask, RepeatsOverLeadingAxes) {
 }
 
 // The steps of the document.
+// Key 0 is on the query (distance 0, the score stays), key 1 is one ahead and costs one slope.
+// Three heads are no power of two, so the slope of head 0, 2^(-8/3), is no round number.
 TEST(Alibi, RoundsTheSlopeThenEachStep) {
   // Three heads: the slope of the first is 2^(-8/3), rounded to f32 once.
   const Tensor scores = f32(Shape{1, 3, 1, 2}, {1, 1, 1, 1, 1, 1});

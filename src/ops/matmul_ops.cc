@@ -14,8 +14,11 @@ namespace {
 
 using namespace type_rules;
 
+// Columns that are summed side by side, each in its own order, so that plain loops vectorise.
 constexpr int kColumnsAtOnce = 16;
 
+// c [M, N] of a [M, K] and b [K, N]. No broadcasting and no packed dtypes: projection.linear is for
+// those. Extents must be equal as symbols or constants.
 Result<std::vector<TensorType>> infer_matmul(const InferContext& context) {
   const TensorType& a = *context.inputs[0];
   const TensorType& b = *context.inputs[1];
@@ -27,6 +30,11 @@ Result<std::vector<TensorType>> infer_matmul(const InferContext& context) {
   return std::vector<TensorType>{{.dtype = a.dtype, .dims = {a.dims[0], b.dims[1]}}};
 }
 
+// Row by row of a. Narrow floats widen once on load and c rounds once on store. No term is skipped,
+// so NaN, infinities and 0 * infinity reach the sum. The layout of `columns`, [k, stride]:
+//   b00 b01 .. b0,n-1 | 0 0 ..   row 0 of b, then padding to whole groups of columns
+//   b10 b11 .. b1,n-1 | 0 0 ..
+// The padding is summed with the rest of its group, but never stored.
 template <class T>
 void matmul(const TensorView& a, const TensorView& b, const TensorView& c) {
   const int64_t m = a.shape[0], k = a.shape[1], n = b.shape[1];
@@ -42,6 +50,7 @@ void matmul(const TensorView& a, const TensorView& b, const TensorView& c) {
       blocked_dot_columns<kColumnsAtOnce>(k, left.data(), columns.data() + j, stride,
                                           row.data() + j);
     }
+    // The first n of `stride` sums; padding stays behind.
     store_row(c, i * n, n, row.data());
   }
 }
@@ -53,6 +62,7 @@ Result<void> run_matmul(const KernelContext& context) {
   });
 }
 
+// One definition for both ids; the second says that it is an alias of the first.
 OpDef matmul_op(std::string id, std::string alias_of) {
   using namespace op_parts;
   return {.id = std::move(id),

@@ -46,6 +46,8 @@ void expect_dots(const Golden& golden, const Tensor& a, const Tensor& b, const s
 }
 
 // One row times one column, every length.
+// Lengths 0, 1, 255, 256, 257 and 1000 lie around the blocks of 256: one running sum, or blocks of
+// another size, has other bits. Narrow inputs show that terms are formed in f32.
 TEST(Matmul, DotProductsHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   expect_dots<float>(golden, golden.tensor("f32_a"), golden.tensor("f32_b"), "f32_dot");
@@ -59,6 +61,7 @@ TEST(Matmul, DotProductsHaveTheExpectedBits) {
 }
 
 // Tiles must not show.
+// The same weights by rows (projection.linear) and, transposed, by columns (math.matmul).
 TEST(Matmul, MatricesHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   const auto expected = golden.values<float>("gemm");
@@ -70,6 +73,8 @@ TEST(Matmul, MatricesHaveTheExpectedBits) {
 }
 
 // No zero is skipped: 0 * infinity is NaN.
+// The cases: -0 * 1 starts from +0; infinity * 0; overflow to infinity - infinity; a sum of
+// denormals; a product that underflows.
 TEST(Matmul, SpecialValuesHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, kDots);
   for (int i = 0; i < 5; ++i) {
@@ -93,6 +98,7 @@ TEST(Matmul, NarrowResultsRoundOnce) {
 }
 
 // K = 0.
+// The sign tells that the sum began with +0. M = 0 gives no rows but keeps the other extent.
 TEST(Matmul, EmptySumsArePositiveZero) {
   const auto c = values_of<float>(run_one("math.matmul", {f32({2, 0}, {}), f32({0, 3}, {})}));
   ASSERT_EQ(c.size(), 6u);
@@ -102,6 +108,7 @@ TEST(Matmul, EmptySumsArePositiveZero) {
 }
 
 // One mistake at a time.
+// In order: inner extents 3 and 2, f64 beside f32, a vector, a missing port.
 TEST(Matmul, RefusesWrongShapesAndTypes) {
   const Tensor a = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   EXPECT_FALSE(run_op("math.matmul", {a, a}));

@@ -7,6 +7,8 @@ namespace quern::test {
 namespace {
 
 // Symbols must be the same symbol.
+// T against S is refused, since nothing says that two symbols are equal in a run. K = 0 is a valid
+// inner extent. The error names the port that comes second where two ports disagree.
 TEST(MatmulRules, InnerExtentsMeet) {
   expect_types({
       {"math.matmul", "f32[T, 3]; f32[3, N]", "", "f32[T, N]"},
@@ -28,9 +30,11 @@ TEST(MatmulRules, InnerExtentsMeet) {
        "math.matmul: Port 'b' has type f32[3]; it needs rank 2."},
       {"math.matmul", "i32[2, 3]; i32[3, 5]", "",
        "math.matmul: Port 'a' has type i32[2, 3]; it needs floating-point elements."},
+      // Packed weights belong to projection.linear.
       {"math.matmul", "q8_0[2, 32]; f32[32, 2]", "",
        "math.matmul: Port 'a' has type q8_0[2, 32]; it needs floating-point elements."},
       {"math.matmul", "f32[2, 3]", "", "math.matmul needs its input 'b'."},
+      // An alias (vsa.similarity) has the rule of its operation but its own name in errors.
       {"dot.dot", "f32[T]; f32[T]", "", "f32[]"},
       {"dot.dot", "f32[3]; f32[4]", "",
        "dot.dot: Port 'b' has type f32[4]; it needs the type of 'a', f32[3]."},
@@ -44,6 +48,8 @@ TEST(MatmulRules, InnerExtentsMeet) {
 }
 
 // Dtypes, extents and declared features.
+// x [..., in], weight [out, in], bias [out]. Narrow and packed weights give f32, f64 activations
+// f64, and nothing may be wider than x.
 TEST(LinearRules, FloatActivations) {
   expect_types({
       {"projection.linear", "f32[T, 64]; f32[5, 64]", "", "f32[T, 5]"},
@@ -53,6 +59,7 @@ TEST(LinearRules, FloatActivations) {
       {"projection.linear", "f64[2, 64]; f32[5, 64]", "", "f64[2, 5]"},
       {"projection.linear", "f32[T, 64]; f32[N, 64]; f32[N]", "", "f32[T, N]"},
       {"projection.linear", "f32[T, K]; f32[5, K]", "", "f32[T, 5]"},
+      // in_features and out_features only repeat extents; each is tried right, then wrong.
       {"projection.linear", "f32[2, 64]; f32[5, 64]", "{in_features = 64, out_features = 5}",
        "f32[2, 5]"},
       {"projection.linear", "f32[2, 64]; f32[5, 64]", "{in_features = 32}",
@@ -68,6 +75,7 @@ TEST(LinearRules, FloatActivations) {
        "projection.linear: Port 'x' has type f32[]; it needs rank 1 or more."},
       {"projection.linear", "f32[2, 64]; i8[5, 64]", "",
        "projection.linear: Port 'weight' has type i8[5, 64]; it needs floating-point elements."},
+      // A wider weight would be rounded where its author does not expect it.
       {"projection.linear", "f32[2, 64]; f64[5, 64]", "",
        "projection.linear: Port 'weight' has type f64[5, 64], which is wider than the f32[2, 64] "
        "it works on."},
@@ -84,12 +92,14 @@ TEST(LinearRules, FloatActivations) {
        "on."},
       {"projection.linear", "f32[2, 64]; f32[5, 64]; i32[5]", "",
        "projection.linear: Port 'bias' has type i32[5]; it needs floating-point elements."},
+      // Rows are whole blocks: 48 is no multiple of 32, and a symbol is never known to be one.
       {"projection.linear", "f32[2, 48]; q8_0[5, 48]", "",
        "projection.linear: Port 'weight' has type q8_0[5, 48]; its rows must be whole blocks of "
        "32."},
       {"projection.linear", "f32[2, K]; q8_0[5, K]", "",
        "projection.linear: Port 'weight' has type q8_0[5, K]; the extent of axis 1 must be a "
        "constant."},
+      // A scale without integers beside it would be ignored in silence.
       {"projection.linear", "f32[2, 64]; f32[5, 64]; _; f32[2, 2]", "",
        "projection.linear: Port 'scale' belongs to i8 or i16 activations; 'x' has type f32[2, "
        "64]."},
@@ -101,6 +111,8 @@ TEST(LinearRules, FloatActivations) {
 }
 
 // Scales fit the weight's activation blocks.
+// Integers come from quant.dynamic with a scale for each block of 32, or of 256 where the weight's
+// block is 256. K = 96 is three blocks, so K need not be a power of two.
 TEST(LinearRules, QuantisedActivations) {
   expect_types({
       {"projection.linear", "i8[T, 64]; q8_0[5, 64]; _; f32[T, 2]", "", "f32[T, 5]"},
@@ -128,6 +140,7 @@ TEST(LinearRules, QuantisedActivations) {
 }
 
 // Widths that add up, and that do not.
+// The joint weight has d_q + d_k + d_v rows. The largest i64 as d_q shows that the sum is checked.
 TEST(QkvRules, RowsOfTheThreeParts) {
   expect_types({
       {"projection.fused_qkv", "f32[T, 5]; f32[9, 5]; f32[9]",
@@ -148,6 +161,7 @@ TEST(QkvRules, RowsOfTheThreeParts) {
 }
 
 // The bias is a row of the product.
+// One node for product, bias and activation; the pattern names which fusion it is.
 TEST(FusedRules, MatmulBiasActivation) {
   expect_types({
       {"Fused", "f32[T, 3]; f32[3, 4]; f32[4]", R"({activation = "relu"})", "f32[T, 4]"},
@@ -166,6 +180,8 @@ TEST(FusedRules, MatmulBiasActivation) {
 }
 
 // Rows per token, or per token and choice.
+// x [T, in] is shared by all choices of a token; x [T, choices, in] gives each its own row. weight
+// is [experts, out, in], experts i32 [T, choices].
 TEST(ExpertRules, OneProjectionForEachChoice) {
   expect_types({
       {"experts.linear", "f32[T, 7]; f32[3, 6, 7]; i32[T, 2]", "", "f32[T, 2, 6]"},
@@ -187,6 +203,7 @@ TEST(ExpertRules, OneProjectionForEachChoice) {
        "experts.linear: Port 'x' has type f32[T, 2, 1, 7]; it needs rank 3."},
       {"experts.linear", "f32[7]; f32[3, 6, 7]; i32[1, 2]", "",
        "experts.linear: Port 'x' has type f32[7]; it needs rank 2 or more."},
+      // The rule for one expert's matrix speaks here, hence a weight without its first axis.
       {"experts.linear", "f32[T, 8]; f32[3, 6, 7]; i32[T, 2]", "",
        "experts.linear: Port 'weight' has type f32[6, 7]; the extent of axis 1 must be 8, the last "
        "axis of 'x'."},
@@ -210,6 +227,8 @@ TEST(ExpertRules, OneProjectionForEachChoice) {
 }
 
 // Any dtype that has numbers.
+// Ids of any rank put their axes in front. Tables give f32, but f64 stays f64; q8_K and complex
+// numbers have no way to widen.
 TEST(EmbeddingRules, TablesWiden) {
   expect_types({
       {"embedding.token", "i32[T]; f32[V, 8]", "", "f32[T, 8]"},
@@ -228,6 +247,7 @@ TEST(EmbeddingRules, TablesWiden) {
       {"embedding.token", "i32[T]; q8_K[9, 256]", "",
        "embedding.token: Port 'weight' has type q8_K[9, 256]; its dtype cannot widen to f32."},
       {"embedding.token", "i32[T]", "", "embedding.token needs its input 'weight'."},
+      // A bag joins the rows of one range of ids; there is an output row for each offset.
       {"embedding.bag", "i64[N]; i64[B]; f32[9, 8]", "", "f32[B, 8]"},
       {"embedding.bag", "i32[3]; i32[2]; q8_0[9, 32]", "", "f32[2, 32]"},
       {"embedding.bag", "i32[3]; i32[2]; f64[9, 8]", "", "f64[2, 8]"},
@@ -243,6 +263,7 @@ TEST(EmbeddingRules, TablesWiden) {
 }
 
 // Absent, right, too long, too wide.
+// A bias may stand without a weight: `_` is the absent port.
 TEST(NormRules, VectorsOfTheLastAxis) {
   expect_types({
       {"math.rmsnorm", "f32[T, 8]", "", "f32[T, 8]"},
@@ -274,6 +295,8 @@ TEST(NormRules, VectorsOfTheLastAxis) {
 }
 
 // The second axis, and groups that divide it.
+// Group norm divides the number of channels and must know it; instance norm does not and takes a
+// symbol. Weights belong to channels, not to groups.
 TEST(NormRules, Channels) {
   expect_types({
       {"math.groupnorm", "f32[N, 6, T]", "{groups = 3}", "f32[N, 6, T]"},
@@ -315,6 +338,8 @@ TEST(NormRules, Channels) {
 }
 
 // Rows that are known to be empty.
+// Softmax of no elements is nothing, but logsumexp needs a maximum: a row known to be empty is
+// refused here, a symbolic one at run time.
 TEST(SoftmaxRules, RowsAndTheirExtents) {
   expect_types({
       {"math.softmax", "f32[T, S]", "", "f32[T, S]"},
@@ -336,6 +361,8 @@ TEST(SoftmaxRules, RowsAndTheirExtents) {
 }
 
 // From both ends, once each.
+// Floats keep their dtype; integers add in i64, have a mean in f64 and keep their dtype where an
+// element is selected.
 TEST(ReductionRules, AxesAndKeptExtents) {
   expect_types({
       {"reduction.sum", "f32[2, 3]", "", "f32[]"},
@@ -350,6 +377,7 @@ TEST(ReductionRules, AxesAndKeptExtents) {
       {"reduction.reduce_min", "u64[3]", "", "u64[]"},
       {"reduction.l1_norm", "i16[3]", "", "i64[]"},
       {"reduction.sum", "f32[]", "", "f32[]"},
+      // Past either end, one axis under two names, and any axis of a scalar.
       {"reduction.sum", "f32[2, 3]", "{axes = [2]}",
        "reduction.sum: Attribute 'axes' names axis 2; a tensor of rank 2 has axes -2 to 1."},
       {"reduction.sum", "f32[2, 3]", "{axes = [-3]}",
@@ -368,6 +396,7 @@ TEST(ReductionRules, AxesAndKeptExtents) {
        "more."},
       {"reduction.sum", "f32[2]", "{keep_dims = 1}",
        "Attribute 'keep_dims' of reduction.sum is 1; it must be a flag."},
+      // argmax reads floats only, argmin integers too.
       {"reduction.argmax", "f32[T, 5]", "", "i32[T]"},
       {"reduction.argmax", "f32[5]", "", "i32[]"},
       {"reduction.argmax", "i32[5]", "",
@@ -386,6 +415,7 @@ TEST(ReductionRules, AxesAndKeptExtents) {
        "sort.top_k: Attribute 'k' is 6; it must be from 1 to the last extent of f32[5]."},
       {"sort.top_k", "f32[5]", "{k = 0}",
        "sort.top_k: Attribute 'k' is 0; it must be from 1 to the last extent of f32[5]."},
+      // A k against a symbol is checked at run time.
       {"sort.top_k", "f32[T]", "{k = 3}", "f32[3]; i32[3]"},
       {"sort.top_k", "f32[]", "{k = 1}",
        "sort.top_k: Port 'x' has type f32[]; it needs rank 1 or more."},
@@ -396,6 +426,8 @@ TEST(ReductionRules, AxesAndKeptExtents) {
 }
 
 // Heads, widths and batches of the three tensors.
+// q [B, H, T, D], k [B, H, S, D] and v [B, H, S, Dv] give [B, H, T, Dv]. sdpa wants equal heads,
+// mqa one head of keys, gqa a divisor of the heads of q, and 0 divides nothing.
 TEST(AttentionRules, Heads) {
   expect_types({
       {"attention.sdpa", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 6]", "",
@@ -438,6 +470,7 @@ TEST(AttentionRules, Heads) {
 }
 
 // Ranks 2 to 4, extents of 1.
+// A mask is [T, S] with up to two axes in front, each full or 1. It may be narrower than q.
 TEST(AttentionRules, Masks) {
   expect_types({
       {"attention.sdpa", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 8]; f32[T, S]", "",
@@ -470,6 +503,8 @@ TEST(AttentionRules, Masks) {
 }
 
 // Windows, blocks, and rows of a cache.
+// Cached keys stand before the new ones: 7 and 3 make 10 rows, or 5 and 3 make 8 from
+// start_position = 5, and the mask must have that many columns.
 TEST(AttentionRules, AttributesAndCaches) {
   expect_types({
       {"attention.flash_attention", "f32[B, 4, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 8]",
@@ -512,6 +547,7 @@ TEST(AttentionRules, AttributesAndCaches) {
        "f32[1, 6, 2, 8]; f32[1, 2, 3, 8]; f32[1, 2, 3, 4]; _; f32[1, 2, 7, 6]; f32[1, 2, 7, 4]", "",
        "attention.gqa: Port 'k_cache' has type f32[1, 2, 7, 6]; it needs the type of 'k', f32[1, "
        "2, 7, 8]."},
+      // The joined extent has to be a constant, so neither of its parts may be a symbol.
       {"attention.gqa",
        "f32[1, 6, 2, 8]; f32[1, 2, T, 8]; f32[1, 2, T, 4]; _; f32[1, 2, 7, 8]; f32[1, 2, 7, 4]", "",
        "attention.gqa: Port 'k' has type f32[1, 2, T, 8]; cached rows join a constant extent "
@@ -527,6 +563,8 @@ TEST(AttentionRules, AttributesAndCaches) {
 }
 
 // Widths as products.
+// Heads lie side by side in the columns: 24 = 4 heads of 6; two heads of keys have 12. The limit of
+// 65,536 keeps products of heads and widths small.
 TEST(AttentionRules, HeadsSideBySide) {
   expect_types({
       {"attention.multi_head_attention", "f32[T, 24]; f32[S, 12]; f32[S, 12]",
@@ -568,6 +606,8 @@ TEST(AttentionRules, HeadsSideBySide) {
 }
 
 // Even heads, sane numbers.
+// rope takes whole sequences, rope_at a position for each token, rope_pairs ready cosines and
+// sines. Rotation needs pairs.
 TEST(PositionRules, Rope) {
   expect_types({
       {"positional.rope", "f32[B, H, T, 8]", "", "f32[B, H, T, 8]"},
@@ -592,6 +632,7 @@ TEST(PositionRules, Rope) {
        "positional.rope: Attribute 'base' is nan; it must be above 0 and at most 1e300."},
       {"positional.rope", "f32[B, H, T, 8]", R"({style = "neox"})",
        "Attribute 'style' of positional.rope is 'neox'; the choices are interleaved, half."},
+      // 2^48 is the last position that is taken; this is one more.
       {"positional.rope", "f32[B, H, T, 8]", "{start_position = 281474976710657}",
        "positional.rope: Attribute 'start_position' is 281474976710657; the limit is "
        "281474976710656 either way."},
@@ -600,6 +641,7 @@ TEST(PositionRules, Rope) {
       {"positional.rope_at", "f32[T, H, 8]; i32[T]", "", "f32[T, H, 8]"},
       {"positional.rope_at", "f32[T, H, 8]; i32[T]; f32[4]", "", "f32[T, H, 8]"},
       {"positional.rope_at", "f32[T, H, 8]; i32[T]; f32[2]", "{n_rot = 4}", "f32[T, H, 8]"},
+      // An odd head is fine where an even part of it rotates.
       {"positional.rope_at", "f32[T, H, 7]; i32[T]", "{n_rot = 4}", "f32[T, H, 7]"},
       {"positional.rope_at", "f32[T, H, 7]; i32[T]", "",
        "positional.rope_at: Attribute 'n_rot' is 0; it must be even and at most 7, or 0 for an "
@@ -620,11 +662,13 @@ TEST(PositionRules, Rope) {
        "positional.rope_at: Port 'positions' has type i64[T]; its elements must be i32."},
       {"positional.rope_at", "f32[T, H, 8]; i32[T, 1]", "",
        "positional.rope_at: Port 'positions' has type i32[T, 1]; it needs rank 1."},
+      // One factor for each pair that rotates.
       {"positional.rope_at", "f32[T, H, 8]; i32[T]; f32[3]", "",
        "positional.rope_at: Port 'factors' has type f32[3]; the extent of axis 0 must be 4, half "
        "of 'n_rot'."},
       {"positional.rope_at", "f32[T, H, 8]; i32[T]; f64[4]", "",
        "positional.rope_at: Port 'factors' has type f64[4]; its elements must be f32."},
+      // yarn measures rotations over the context of the training and cannot do without it.
       {"positional.rope_at", "f32[T, H, 8]; i32[T]", R"({scaling = "yarn"})",
        "positional.rope_at: Attribute 'original_context' is 0; yarn needs 1 or more."},
       {"positional.rope_at", "f32[T, H, 8]; i32[T]",
@@ -654,6 +698,8 @@ TEST(PositionRules, Rope) {
 }
 
 // Head counts that agree.
+// alibi takes the heads as an attribute that must agree; a mask has the last extents of the logits;
+// the causal mask is f64 unless told otherwise.
 TEST(PositionRules, AlibiAndMasks) {
   expect_types({
       {"positional.alibi", "f32[B, 4, T, S]", "{num_heads = 4}", "f32[B, 4, T, S]"},
@@ -689,6 +735,8 @@ TEST(PositionRules, AlibiAndMasks) {
       {"masking.causal", "", "{seq_len = 0}", "f64[0, 0]"},
       {"masking.causal", "", "{seq_len = -1}",
        "masking.causal: The extent -1 of a shape is negative."},
+      // Its square, 9223372037000250000, is just above 2^63: the product must be checked, not
+      // wrapped.
       {"masking.causal", "", "{seq_len = 3037000500}",
        "masking.causal: A shape with the extent 3037000500 has 2^62 elements or more."},
       {"masking.causal", "", R"({seq_len = 4, dtype = "u8"})",
@@ -702,6 +750,8 @@ TEST(PositionRules, AlibiAndMasks) {
 }
 
 // Each attribute at its limits.
+// L' = (L + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded down: 10 elements and 4
+// taps make 7; with stride 2, padding 1, dilation 2 and 3 taps (10 + 2 - 5) / 2 + 1 = 4.
 TEST(ConvolutionRules, OneAxis) {
   expect_types({
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 4]; f32[5]", "{kernel_size = 4}",
@@ -716,6 +766,7 @@ TEST(ConvolutionRules, OneAxis) {
       {"convolution.conv1d", "f32[N, 3, L]; f32[5, 3, 4]", "{kernel_size = 4}",
        "convolution.conv1d: Port 'x' has type f32[N, 3, L]; the extent of axis 2 must be a "
        "constant."},
+      // weight is [out, in / groups, kernel]; each way that it can fail to fit follows.
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 4]", "{kernel_size = 3}",
        "convolution.conv1d: Port 'weight' has type f32[5, 3, 4]; the extent of axis 2 must be 3, "
        "the kernel's extent."},
@@ -740,6 +791,7 @@ TEST(ConvolutionRules, OneAxis) {
        "convolution.conv1d: Attribute 'in' is 4; the tensors have 3 channels."},
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 4]", "{kernel_size = 4, out = 4}",
        "convolution.conv1d: Attribute 'out' is 4; the tensors have 5 channels."},
+      // Every number of a window has a range; below 2^31 products of two cannot overflow.
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 0]", "{kernel_size = 0}",
        "convolution.conv1d: The kernel of axis 'w' is 0; it must be from 1 to 2^31 - 1."},
       {"convolution.conv1d", "f32[N, 3, 10]; f32[5, 3, 4]", "{kernel_size = 4, stride = 0}",
@@ -771,6 +823,7 @@ TEST(ConvolutionRules, OneAxis) {
 }
 
 // Letters of the axes in the errors.
+// Errors count the axes of the tensor (axis 2 is height) or name the letter of the attribute.
 TEST(ConvolutionRules, TwoAndThreeAxes) {
   expect_types({
       {"convolution.conv2d", "f32[N, 3, 9, 8]; f32[5, 3, 3, 2]",
@@ -797,6 +850,8 @@ TEST(ConvolutionRules, TwoAndThreeAxes) {
        "{kernel_d = 2, kernel_h = 2, kernel_w = 2}",
        "convolution.conv3d: Port 'x' has type f32[N, 2, 1, 5, 6]; a window of 2 does not fit in "
        "axis 2."},
+      // H' = (H - 1) stride - 2 padding + dilation (kernel - 1) + out_pad + 1: 3 rows with stride 2
+      // and one extra row make 8, and 1 row with padding 1 under one tap would make -1.
       {"convolution.conv_transpose2d", "f32[N, 4, 3, 5]; f32[4, 2, 3, 3]",
        "{kernel_h = 3, kernel_w = 3}", "f32[N, 2, 5, 7]"},
       {"convolution.conv_transpose2d", "f32[N, 4, 3, 5]; f32[4, 2, 3, 3]; f32[4]",
@@ -826,6 +881,8 @@ TEST(ConvolutionRules, TwoAndThreeAxes) {
 }
 
 // Padding, dilation and ceil.
+// 7 rows in windows of 2 at stride 2 make 3, or 4 where ceil keeps the short last one. Padding is
+// at most half the kernel, or a window could lie in it whole.
 TEST(PoolingRules, WindowsFit) {
   expect_types({
       {"pooling.max_pool2d", "f32[N, C, 7, 5]", "{kernel_h = 3, kernel_w = 2, stride_h = 2}",
@@ -855,6 +912,8 @@ TEST(PoolingRules, WindowsFit) {
        "pooling.max_pool2d needs the attribute 'kernel_w'."},
       {"pooling.max_pool2d", "f32[N, C, 7, 5]", "{kernel_h = 0, kernel_w = 1}",
        "pooling.max_pool2d: The kernel of axis 'h' is 0; it must be from 1 to 2^31 - 1."},
+      // Adaptive windows may overlap or repeat (9 outputs of 5 columns), but there must be an input
+      // and an output.
       {"pooling.adaptive_avg_pool2d", "f32[N, C, 7, 5]", "{out_h = 3, out_w = 9}",
        "f32[N, C, 3, 9]"},
       {"pooling.adaptive_max_pool2d", "f32[N, C, 7, 5]", "{out_h = 0, out_w = 2}",

@@ -17,6 +17,7 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // Outputs: the value and the counts, both f64.
+// Counts may come in any float dtype; they leave in f64, exact up to 2^53 rows.
 template <int num_counts>
 Result<Types> metric_types(const InferContext& context) {
   const TensorType counts{DType::kF64, {Dim::constant(num_counts)}};
@@ -59,7 +60,8 @@ void store_metric(const KernelContext& context, double value, const std::vector<
   std::ranges::copy(counts, context.outputs[1].as<double>());
 }
 
-// The argmax of each row against its class id, with the tie rule of select.argmax.
+// The argmax of each row against its class id, with the tie rule of reduction.argmax.
+// counts: hits, rows.
 struct AccuracyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -73,6 +75,7 @@ struct AccuracyKernel {
       for (int64_t i = 1; i < n; ++i) {
         if (is_larger_or_nan(scores[i], scores[best])) best = i;
       }
+      // A row without classes, or a class id that is no class, is a miss and not an error.
       counts[0] += n > 0 && best == targets[row];
     }
     counts[1] += static_cast<double>(targets.size());
@@ -83,6 +86,7 @@ struct AccuracyKernel {
 
 // exp of the mean negative log probability of the targets. All ids are checked before anything
 // is counted.
+// counts: the sum of -log(p + 1e-9), rows.
 struct PerplexityKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -96,6 +100,9 @@ struct PerplexityKernel {
     }
     const auto num_rows = static_cast<int64_t>(targets.size());
     std::vector<double> counts = load_counts(context);
+    // The sum of one call is lanes(32) over its rows and joins the sum so far: how rows are split
+    // over calls may show in the last bits. 1e-9 bounds the cost of a probability of 0 at 20.7
+    // nats.
     counts[0] += lanes_sum<double>(num_rows, [&](int64_t row) {
       const int64_t id = targets[static_cast<size_t>(row)];
       return -strict_log(static_cast<double>(probs[row * n + id]) + 1e-9);
@@ -112,12 +119,14 @@ struct F1Kernel {
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> predicted(context.inputs[0]), targets(context.inputs[1]);
     std::vector<double> counts = load_counts(context);  // true, false positives, false negatives
+    // A NaN is below the threshold.
     for (int64_t i = 0; i < predicted.size(); ++i) {
       const bool is_predicted = predicted[i] >= T(0.5), is_positive = targets[i] >= T(0.5);
       counts[0] += is_predicted && is_positive;
       counts[1] += is_predicted && !is_positive;
       counts[2] += !is_predicted && is_positive;
     }
+    // 2 tp / (2 tp + fp + fn) is the harmonic mean without the divisions by 0 of its two parts.
     const double total = 2 * counts[0] + counts[1] + counts[2];
     store_metric(context, total > 0 ? 2 * counts[0] / total : 0, counts);
     return {};
@@ -125,6 +134,7 @@ struct F1Kernel {
 };
 
 // The operation and its alias bench.metric.NAME.
+// `scores` names port 0; the two ids share kernel and words.
 void add_metric(OpRegistry& registry, const std::string& name, std::string doc, std::string scores,
                 OpDef::Infer infer, OpDef::Kernel kernel) {
   const OpDef op = {.id = "bench." + name,

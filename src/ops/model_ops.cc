@@ -17,6 +17,7 @@ Result<Types> infer_graft(const InferContext& context) {
   QUERN_TRY(type_rules::expect_float("source", source));
   if (context.inputs[1] != nullptr) {
     QUERN_TRY(type_rules::expect_same_type(context, 1, source, "source"));
+  // In the mode read the port may be absent.
   } else if (context.attributes.text("mode") == "read_write") {
     return fail::invalid("The mode read_write needs the port 'injection'.");
   }
@@ -24,6 +25,7 @@ Result<Types> infer_graft(const InferContext& context) {
 }
 
 // Reads the source, and adds the injection where the mode says so.
+// The mode is the same for all elements; reading alone ignores a given injection.
 struct GraftKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -38,6 +40,7 @@ struct GraftKernel {
 };
 
 // The kernel in the type that the dtype computes in.
+// The trigger is the first input and may hold integers, so the output says the type.
 Result<void> run_graft(const KernelContext& context) {
   return with_compute_type(context.outputs[0].dtype,
                            [&]<class T>(T) { return GraftKernel::run<T>(context); });
@@ -54,6 +57,7 @@ Result<Types> infer_freeze(const InferContext& context) {
 Result<void> run_freeze(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const int64_t size_bytes = x.shape.num_elements() * dtype_info(x.dtype).block_bytes;
+  // An empty tensor may have no memory, which memcpy must not be given.
   if (size_bytes > 0) {
     std::memcpy(context.outputs[0].data, x.data, static_cast<size_t>(size_bytes));
   }

@@ -40,12 +40,14 @@ struct Moments {
 // cancels.
 template <class T>
 Moments<T> moments_of(const T* x, int64_t n, T eps) {
+  // Both means are lanes(32) sums divided by n as a T; n = 0 gives NaN, which nobody reads.
   const T mean = lanes_mean<T>(n, [&](int64_t i) { return x[i]; });
   const T variance = lanes_mean<T>(n, [&](int64_t i) { return (x[i] - mean) * (x[i] - mean); });
   return {mean, T(1) / std::sqrt(variance + eps)};
 }
 
 // x [..., K], weight and bias [K].
+// inv = 1 / sqrt(mean(x^2) + eps), the squares rounded before a lanes(32) sum; y = (x * inv) * w.
 template <class T>
 void rms_norm(const TensorView& x, const TensorView& y, const Affine<T>& affine, T eps) {
   const int64_t n = x.shape.last();
@@ -59,6 +61,7 @@ void rms_norm(const TensorView& x, const TensorView& y, const Affine<T>& affine,
     const T inv = T(1) / std::sqrt(mean + eps);
     for (int64_t i = 0; i < n; ++i) {
       T& v = row[static_cast<size_t>(i)];
+      // Not x * (inv * w): another order has other bits.
       v = affine.apply(v * inv, i);
     }
     store_row(y, r * n, n, row.data());
@@ -75,6 +78,7 @@ struct NormRows {
 };
 
 // Normalises every row by its own moments; `rows` says what a row and a channel is.
+// y = ((x - mean) * inv) * w + b.
 template <class T>
 void moment_norm(const TensorView& x, const TensorView& y, const NormRows& rows,
                  const Affine<T>& affine, T eps) {
@@ -96,6 +100,7 @@ Result<std::vector<TensorType>> infer_last_axis_norm(const InferContext& context
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_float("x", x));
   QUERN_TRY(expect_rank_at_least("x", x, 1));
+  // Names of the ports for errors, in their order.
   constexpr std::string_view kPorts[] = {"x", "weight", "bias"};
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     QUERN_TRY(expect_vector(kPorts[i], context.inputs[i], x.dims.back(), "the last axis of 'x'"));
@@ -134,10 +139,11 @@ Result<void> run_moment_norm(const KernelContext& context, const NormRows& rows)
 Result<void> run_layernorm(const KernelContext& context) {
   const Shape& shape = context.inputs[0].shape;
   const int64_t n = shape.last();
+  // A channel for each place in the row: (r n + i) / 1 mod n = i.
   return run_moment_norm(context, {shape.num_rows(), n, n, 1});
 }
 
-// x [N, C, ...], with vectors over C from port `first_vector` on.
+// x [N, C, ...], with vectors over C from port 1 on, named in the order of their ports.
 Result<void> check_channels(const InferContext& context,
                             std::initializer_list<std::string_view> vectors) {
   const TensorType& x = *context.inputs[0];
@@ -158,6 +164,7 @@ Result<std::vector<TensorType>> infer_groupnorm(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const int64_t channels, constant_dim("x", x, 1));
   const int64_t groups = context.attributes.integer("groups");
+  // The first test also keeps the remainder from dividing by 0.
   if (groups < 1 || channels % groups != 0) {
     return fail::invalid("Attribute 'groups' is {}; it must divide the {} channels of 'x'.", groups,
                          channels);
@@ -174,9 +181,13 @@ int64_t channel_size(const Shape& shape) {
 
 // Group norm (Wu and He 2018, arXiv 1803.08494) as rows: a group's channels lie together in
 // memory.
+// The rows of x [N, C, H, W] with two channels in a group:
+//   | c0 h0.. c1 h0.. | c2 h0.. c3 h0.. | next sample ...
+//   |<-   row 0     ->|<-   row 1     ->|
 Result<void> run_groupnorm_of(const KernelContext& context, int64_t groups) {
   const Shape& shape = context.inputs[0].shape;
   const int64_t size = channel_size(shape);
+  // Without elements the extents could be 0 and the division by them meaningless.
   if (shape.num_elements() == 0) return {};
   return run_moment_norm(context, {shape[0] * groups, shape[1] / groups * size, shape[1], size});
 }
@@ -204,6 +215,7 @@ Result<std::vector<TensorType>> infer_batch_norm(const InferContext& context) {
 }
 
 // Normalises by the stored statistics, one channel of one sample at a time.
+// The mean and the variance are data here, so a variance below -eps gives NaN and is not checked.
 template <class T>
 void batch_norm(const KernelContext& context, T eps) {
   const TensorView& x = context.inputs[0];
@@ -213,6 +225,7 @@ void batch_norm(const KernelContext& context, T eps) {
   const int64_t n = channel_size(x.shape);
   std::vector<T> row(static_cast<size_t>(n));
   for (int64_t r = 0; r < x.shape[0] * x.shape[1]; ++r) {
+    // Samples repeat the channels in order.
     const int64_t channel = r % x.shape[1];
     const T mean = means[static_cast<size_t>(channel)];
     const T inv = T(1) / std::sqrt(variances[static_cast<size_t>(channel)] + eps);

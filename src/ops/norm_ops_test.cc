@@ -23,6 +23,7 @@ struct NormCase {
   double eps() const { return has("e6") ? 1e-6 : 1e-5; }
 };
 
+// The gemma variant adds 1 to the weight in T beforehand, as a loader does for files without it.
 template <class T>
 void expect_case(const Golden& golden, const std::string& name, const NormCase& c) {
   const Tensor x = golden.tensor(c.prefix + "x");
@@ -40,6 +41,8 @@ void expect_case(const Golden& golden, const std::string& name, const NormCase& 
 }
 
 // Bits of an independent program.
+// Four lengths in f32 (1, 7, 64, 576) with 8 variants, 5,000 with 4, and the four in f64: 5,000 is
+// beyond a chunk of 4,096. The count catches a name that no longer parses.
 TEST(Norms, HaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/norms.npz");
   int num_cases = 0;
@@ -59,6 +62,7 @@ TEST(Norms, HaveTheExpectedBits) {
 }
 
 // Where the variance is 0.
+// Zeros keep their signs through rms; five elements of 2.5 with eps = 0 are 0 * infinity, NaN.
 TEST(Norms, ZerosAndConstantRowsHaveTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/norms.npz");
   const Tensor zero = golden.tensor("zero_x");
@@ -72,6 +76,7 @@ TEST(Norms, ZerosAndConstantRowsHaveTheExpectedBits) {
       golden.values<float>("eps0_layer")));
 }
 
+// 37 i mod 101 leaves no pattern that mixed-up rows or channels would keep.
 std::vector<float> ramp(size_t n) {
   std::vector<float> values(n);
   for (size_t i = 0; i < n; ++i) {
@@ -81,6 +86,7 @@ std::vector<float> ramp(size_t n) {
 }
 
 // Rows do not see each other.
+// 40 elements fill the 32 lanes once and then a quarter: a lane that is not cleared would show.
 TEST(RmsNorm, EveryRowIsNormalisedAlone) {
   const auto values = ramp(3 * 40);
   const Tensor weight = f32({40}, ramp(40));
@@ -96,6 +102,7 @@ TEST(RmsNorm, EveryRowIsNormalisedAlone) {
 // At the store.
 TEST(RmsNorm, NarrowFloatsRoundOnce) {
   // bf16 of 3 and 4; the norm is computed in f32 and only the result rounds.
+  // mean(x^2) = (9 + 16) / 2 = 12.5, so 3 / sqrt(12.5) = 0.8485 and 4 / sqrt(12.5) = 1.1314.
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, {2}, {0x4040, 0x4080});
   const Tensor y = run_one("math.rmsnorm", {x}, {{"eps", 0.0}});
   EXPECT_EQ(y.dtype(), DType::kBF16);
@@ -103,6 +110,7 @@ TEST(RmsNorm, NarrowFloatsRoundOnce) {
 }
 
 // Not over the batch.
+// With infinity the mean of squares is infinite and inv is 0: infinity * 0 is NaN, 1 * 0 is 0.
 TEST(RmsNorm, NanAndInfinitySpreadOverTheirRowOnly) {
   const float inf = std::numeric_limits<float>::infinity();
   const Tensor x = f32({2, 2}, {1, inf, 1, 1});
@@ -113,6 +121,7 @@ TEST(RmsNorm, NanAndInfinitySpreadOverTheirRowOnly) {
 }
 
 // The definition's limit.
+// 6 channels of 5 elements in one group are a row of 30 of layer norm.
 TEST(GroupNorm, OneGroupIsLayerNormOfTheSample) {
   const auto values = ramp(2 * 6 * 5);
   const Tensor grouped =
@@ -122,6 +131,7 @@ TEST(GroupNorm, OneGroupIsLayerNormOfTheSample) {
 }
 
 // Not to groups.
+// Two channels in a group have different weights, so a weight taken by group would repeat.
 TEST(GroupNorm, WeightsBelongToChannels) {
   const auto values = ramp(2 * 4 * 3);
   const Tensor x = f32({2, 4, 3}, values);
@@ -145,6 +155,7 @@ TEST(InstanceNorm, IsGroupNormWithOneChannelInEachGroup) {
 }
 
 // And not those of the batch.
+// Means 1 and 3, variances 4 and 16 with exact roots 2 and 4: every result is a short fraction.
 TEST(BatchNorm, UsesTheStoredStatistics) {
   const Tensor x = f32({1, 2, 2}, {1, 2, 3, 4});
   const Tensor mean = f32({2}, {1, 3}), var = f32({2}, {4, 16});
@@ -154,6 +165,8 @@ TEST(BatchNorm, UsesTheStoredStatistics) {
 }
 
 // One mistake at a time.
+// In order: a short weight, a wider one, integers, groups that do not divide 3 channels, no groups,
+// too few axes, a missing variance.
 TEST(Norms, RefuseWrongTypes) {
   const Tensor x = f32({2, 3}, ramp(6));
   const auto short_weight = run_op("math.rmsnorm", {x, f32({2}, {1, 1})});

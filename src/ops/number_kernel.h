@@ -14,6 +14,7 @@ namespace quern {
 template <class F>
 Result<void> with_integer_type(DType dtype, F&& f) {
   switch (dtype) {
+    // One instance of the kernel for each width and sign.
     case DType::kI64:
       return f(int64_t{});
     case DType::kI32:
@@ -31,11 +32,13 @@ Result<void> with_integer_type(DType dtype, F&& f) {
     case DType::kU8:
       return f(uint8_t{});
     default:
+      // Type rules refuse these before any run; the error is for a rule that forgets to.
       return fail::unimplemented("There are no kernels on {} elements.", dtype_name(dtype));
   }
 }
 
 // Elements of an integer tensor, with the interface of FloatInput and FloatOutput.
+// Borrowed memory that outlives the object. operator[] is const: only the view is.
 template <class Int>
 class IntegerElements {
  public:
@@ -65,12 +68,14 @@ struct NumberAccess<T> {
 // A kernel with a template `run<T>`: T is double or float for floats, else the integer type.
 template <class Kernel>
 Result<void> number_kernel(const KernelContext& context) {
+  // The first input decides: rules of these operations make all inputs of one dtype.
   const DType dtype = context.inputs[0].dtype;
   if (is_float(dtype)) return float_kernel<Kernel>(context);
   return with_integer_type(dtype, [&]<class T>(T) { return Kernel::template run<T>(context); });
 }
 
 // Integer arithmetic that wraps, float arithmetic as it is.
+// By way of uint64_t, because signed overflow is undefined; the cast keeps the low bits (C++20).
 template <class T>
 constexpr T wrapping_add(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)

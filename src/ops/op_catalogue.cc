@@ -6,7 +6,9 @@
 namespace quern {
 namespace {
 
+// In the published order. Two ids may stand on one method: a short name and one with its family.
 constexpr RequiredOp kRequiredOps[] = {
+    // Short names; most are aliases of operations that have a family below.
     {"Input", OpLink::kGraphOnly, ""},
     {"Add", OpLink::kDirect, "Elementwise.Add"},
     {"Mul", OpLink::kDirect, "Elementwise.Mul"},
@@ -20,6 +22,7 @@ constexpr RequiredOp kRequiredOps[] = {
     {"Swish", OpLink::kDirect, "Activation.Swish"},
     {"SELU", OpLink::kDirect, "Activation.SELU"},
     {"Fused", OpLink::kGraphOnly, ""},
+    // Activations, attention and masks.
     {"activation.relu", OpLink::kDirect, "Activation.ReLU"},
     {"activation.leaky_relu", OpLink::kDirect, "Activation.LeakyReLU"},
     {"activation.gelu", OpLink::kDirect, "Activation.Gelu"},
@@ -34,6 +37,7 @@ constexpr RequiredOp kRequiredOps[] = {
     {"attention.sliding_window", OpLink::kDirect, "Attention.MultiHeadAttention"},
     {"masking.apply", OpLink::kDirect, "Masking.ApplyMask"},
     {"masking.causal", OpLink::kDirect, "Masking.CausalMask"},
+    // Arithmetic, norms, and what moves elements.
     {"math.add", OpLink::kDirect, "Elementwise.Add"},
     {"math.mul", OpLink::kDirect, "Elementwise.Mul"},
     {"math.matmul", OpLink::kDirect, "Matmul.Matmul"},
@@ -59,6 +63,7 @@ constexpr RequiredOp kRequiredOps[] = {
     {"shape.merge_heads", OpLink::kRegistry, ""},
     {"shape.last_token", OpLink::kRegistry, ""},
     {"shape.slice", OpLink::kRegistry, ""},
+    // Positions, embeddings, convolution, pooling and projections.
     {"positional.rope", OpLink::kDirect, "RoPE.RoPE"},
     {"positional.alibi", OpLink::kDirect, "Masking.ALiBiBias"},
     {"embedding.token", OpLink::kDirect, "Embedding.Lookup"},
@@ -72,6 +77,7 @@ constexpr RequiredOp kRequiredOps[] = {
     {"pooling.adaptive_max_pool2d", OpLink::kDirect, "Pool.AdaptiveMaxPool2D"},
     {"projection.linear", OpLink::kDirect, "Matmul.Matmul"},
     {"projection.fused_qkv", OpLink::kComposite, "Matmul.Matmul Attention.MultiHeadAttention"},
+    // Estimators: point processes, vector symbols, active inference, predictive coding, causality.
     {"hawkes.intensity", OpLink::kDirect, "Hawkes.HawkesIntensity"},
     {"hawkes.kernel_matrix", OpLink::kDirect, "Hawkes.HawkesKernelMatrix"},
     {"hawkes.log_likelihood", OpLink::kDirect, "Hawkes.HawkesLogLikelihood"},
@@ -102,6 +108,7 @@ constexpr RequiredOp kRequiredOps[] = {
     {"causal.do_calculus", OpLink::kDirect, "Causal.DoIntervene"},
     {"causal.frontdoor_adjustment", OpLink::kDirect, "Causal.FrontdoorAdjustment"},
     {"causal.iv_estimate", OpLink::kDirect, "Causal.IVEstimate"},
+    // Training, metrics, and whole models. Optimisers stand on no surface.
     {"train.loss.mse", OpLink::kDirect, "Losses.MSE"},
     {"train.loss.cross_entropy", OpLink::kDirect, "Losses.CrossEntropy"},
     {"train.loss.mse_grad", OpLink::kRegistry, ""},
@@ -130,12 +137,14 @@ constexpr RequiredOp kRequiredOps[] = {
     {"model.freeze", OpLink::kGraphOnly, ""},
 };
 
+// Grouped by surface. A method reaches one operation, an operation may serve several methods.
 constexpr SurfaceMethod kSurfaceMethods[] = {
     {"PosPop.CountString", "pospop.count_string"},
     {"PosPop.Count8", "pospop.count8"},
     {"PosPop.Count16", "pospop.count16"},
     {"PosPop.Count32", "pospop.count32"},
     {"PosPop.Count64", "pospop.count64"},
+    // Exponentials and logarithms are listed with the activations, wherever their ids live.
     {"Activation.Exp", "math.exp"},
     {"Activation.Log", "math.log"},
     {"Activation.Log1p", "activation.log1p"},
@@ -191,6 +200,7 @@ constexpr SurfaceMethod kSurfaceMethods[] = {
     {"Activation.SiGLUTensors", "activation.siglu_tensors"},
     {"Activation.LinGLUTensors", "activation.linglu_tensors"},
     {"Activation.SeGLUTensors", "activation.seglu_tensors"},
+    // One operation may have the id of another family (math.add) on the surface that publishes it.
     {"Elementwise.Add", "math.add"},
     {"Elementwise.Sub", "elementwise.sub"},
     {"Elementwise.Mul", "math.mul"},
@@ -239,6 +249,7 @@ constexpr SurfaceMethod kSurfaceMethods[] = {
     {"Hawkes.HawkesIntensity", "hawkes.intensity"},
     {"Hawkes.HawkesKernelMatrix", "hawkes.kernel_matrix"},
     {"Hawkes.HawkesLogLikelihood", "hawkes.log_likelihood"},
+    // The surface's family is not always the operation's: Markov blankets are on Hawkes and Causal.
     {"Hawkes.MarkovMutualInformation", "markov_blanket.mutual_information"},
     {"Hawkes.MarkovBlanketPartition", "markov_blanket.partition"},
     {"Physics.Laplacian", "physics.laplacian"},
@@ -279,14 +290,17 @@ constexpr SurfaceMethod kSurfaceMethods[] = {
     {"PredictiveCoding.PredictionError", "predictive_coding.prediction_error"},
     {"PredictiveCoding.UpdateRepresentation", "predictive_coding.update_representation"},
     {"PredictiveCoding.UpdateWeights", "predictive_coding.update_weights"},
+    // Affine quantisation of whole tensors; block formats are dtypes and no methods.
     {"Dequant.Dequant", "dequant.dequant"},
     {"Dequant.Dequant4", "dequant.dequant4"},
     {"Quant.Quant", "quant.quant"},
 };
 
+// Whole names only: Activation.GLU is not in "Activation.GLUTensors". Names stand between spaces.
 bool names_method(std::string_view methods, std::string_view name) {
   while (!methods.empty()) {
     const size_t space = methods.find(' ');
+    // substr takes npos as "to the end", so the last name needs no case of its own.
     if (methods.substr(0, space) == name) return true;
     if (space == std::string_view::npos) return false;
     methods.remove_prefix(space + 1);
@@ -304,6 +318,7 @@ std::span<const SurfaceMethod> surface_methods() {
   return kSurfaceMethods;
 }
 
+// A linear search of the 119 rows; the result points into the table.
 const RequiredOp* find_required(std::string_view id) {
   const auto* found = std::ranges::find(kRequiredOps, id, &RequiredOp::id);
   return found == std::end(kRequiredOps) ? nullptr : found;

@@ -14,6 +14,7 @@ enum class OpLink {
   kRegistry,   // a kernel of its own, outside the surfaces
   kGraphOnly,  // the graph itself: binding, composition, bookkeeping
 };
+// "direct", "composite", "registry" or "graph-only".
 std::string_view op_link_name(OpLink link);
 
 struct RequiredOp {
@@ -29,6 +30,7 @@ struct SurfaceMethod {
 };
 
 // The 119 operations, in the catalogue's order.
+// Both lists have static lifetime.
 std::span<const RequiredOp> required_ops();
 // The 151 methods of 25 surfaces.
 std::span<const SurfaceMethod> surface_methods();

@@ -10,9 +10,11 @@
 
 namespace quern::op_parts {
 
+// Must be given.
 inline PortDef port(std::string name) {
   return PortDef{.name = std::move(name)};
 }
+// May be absent: then its type is null in a rule, and its data in a kernel.
 inline PortDef optional_port(std::string name) {
   return PortDef{.name = std::move(name), .is_optional = true};
 }
@@ -20,6 +22,7 @@ inline PortDef optional_port(std::string name) {
 inline PortDef table_port(std::string name) {
   return PortDef{.name = std::move(name), .is_optional = true, .is_table_only = true};
 }
+// The last input only: any number of values from one up, all under this name.
 inline PortDef variadic_port(std::string name) {
   return PortDef{.name = std::move(name), .is_variadic = true};
 }
@@ -27,6 +30,7 @@ inline PortDef variadic_port(std::string name) {
 // No default: the attribute must be given.
 inline constexpr std::nullopt_t kRequired = std::nullopt;
 
+// Attributes by kind. Without a default they must be given; `doc` is a sentence for readers.
 inline AttributeDef flag(std::string name, std::optional<bool> default_value, std::string doc) {
   AttributeDef def{.name = std::move(name), .kind = AttributeKind::kFlag, .doc = std::move(doc)};
   if (default_value) def.default_value = *default_value;
@@ -68,6 +72,7 @@ inline AttributeDef numbers(std::string name, std::optional<std::vector<double>>
 }
 
 // The operation with its rules in words and the bound of its error in f32 (OpDef).
+// `f32_cancels` widens the unit of the bound by an ulp of the largest of 1 and the inputs.
 inline OpDef with_notes(OpDef op, std::string shape_rule, std::string edge_rule,
                         double f32_bound = 0, bool f32_cancels = false) {
   op.shape_rule = std::move(shape_rule);

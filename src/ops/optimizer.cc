@@ -6,16 +6,22 @@
 namespace quern {
 namespace {
 
+// params and grads of one float type, then a state for each state port and the step. A state that
+// is given must have the type of its output, so that one call's results are the next one's inputs.
 Result<std::vector<TensorType>> infer_optimizer(const InferContext& context) {
   const TensorType& params = *context.inputs[0];
   QUERN_TRY(type_rules::expect_float("params", params));
   QUERN_TRY(type_rules::expect_same_type(context, 1, params, "params"));
+  // States are f32 beside f16 and bf16 parameters: small changes would vanish in them.
   const TensorType state{params.dtype == DType::kF64 ? DType::kF64 : DType::kF32, params.dims};
   const TensorType step{DType::kI64, {}};
   std::vector<TensorType> outputs = {params};
+  // Port 2 + i is state i, the last one the step; outputs have no grads and stand one place
+  // earlier.
   for (size_t port = 2; port + 1 < context.inputs.size(); ++port) outputs.push_back(state);
   outputs.push_back(step);
   for (size_t port = 2; port < context.inputs.size(); ++port) {
+    // Absent states start from zeros.
     if (context.inputs[port] == nullptr) continue;
     QUERN_TRY(type_rules::expect_type(context, port, outputs[port - 1], "as its output"));
   }

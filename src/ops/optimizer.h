@@ -19,8 +19,10 @@ struct OptimizerTensors {
   std::vector<std::vector<T>> states;
   int64_t step;  // of this call: 1 in the first
 
+  // Absent states are zeros, and the step counts from 1: an absent count is 0 calls so far.
   explicit OptimizerTensors(const KernelContext& context)
       : params(load_all<T>(context.inputs[0])), grads(load_all<T>(context.inputs[1])), step(1) {
+    // All outputs but params and the step.
     const size_t num_states = context.outputs.size() - 2;
     for (size_t i = 0; i < num_states; ++i) {
       states.push_back(load_all<T>(context.inputs[2 + i]));
@@ -30,6 +32,7 @@ struct OptimizerTensors {
     if (count.is_present()) step = count.as<const int64_t>()[0] + 1;
   }
 
+  // Parameters round once to their dtype; states are of T and keep their bits.
   void store(const KernelContext& context) const {
     const auto n = static_cast<int64_t>(params.size());
     store_row(context.outputs[0], 0, n, params.data());
@@ -48,6 +51,8 @@ inline AttributeDef weight_decay(double default_value) {
   return op_parts::number("wd", default_value, "Weight decay.");
 }
 
+// The operation train.optimizer.NAME. `states` names the state ports in the order of
+// OptimizerTensors::states; outputs have the names with "_out".
 OpDef optimizer_op(std::string name, std::string doc, const std::vector<std::string>& states,
                    std::vector<AttributeDef> attributes, OpDef::Kernel kernel);
 

@@ -21,6 +21,7 @@ struct EachParameter {
     OptimizerTensors<T> tensors(context);
     const auto rule = make_optimizer_rule<Rule<T>>(context.attributes, tensors.step);
     constexpr auto kStates = static_cast<size_t>(Rule<T>::kStates);
+    // A rule sees the states of one element as an array, as it does when T is a vector of elements.
     for (size_t i = 0; i < tensors.params.size(); ++i) {
       T states[kStates];
       for (size_t s = 0; s < kStates; ++s) states[s] = tensors.states[s][i];
@@ -34,6 +35,7 @@ struct EachParameter {
 
 // Norms -------------------------------------------------------------------------------------
 
+// The Euclidean length: the root of a lanes(32) sum of squares. 0 for no elements.
 template <class T>
 T norm_of(const std::vector<T>& x) {
   return std::sqrt(lanes_sum<T>(static_cast<int64_t>(x.size()), [&](int64_t i) {
@@ -41,6 +43,8 @@ T norm_of(const std::vector<T>& x) {
   }));
 }
 
+// You, Gitman and Ginsburg 2017 (arXiv 1708.03888): the rate times eta |p| / (|g| + wd |p| + eps).
+// Norms are over the whole tensor: a tensor is a layer.
 struct LarsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -50,11 +54,13 @@ struct LarsKernel {
     const T lr = n("lr"), eta = n("eta"), momentum = n("momentum"), wd = n("wd"), eps = n("eps");
     OptimizerTensors<T> t(context);
     const T p_norm = norm_of(t.params), g_norm = norm_of(t.grads);
+    // A norm that is 0, or NaN, gives no ratio: the step has the plain rate.
     const bool has_norms = p_norm > 0 && g_norm > 0;
     const T trust = has_norms ? (eta * p_norm) / ((g_norm + wd * p_norm) + eps) : T(1);
     const T rate = lr * trust;
     for (size_t i = 0; i < t.params.size(); ++i) {
       T& velocity = t.states[0][i];
+      // Decay joins the gradient before the ratio scales both.
       velocity = momentum * velocity + rate * (t.grads[i] + wd * t.params[i]);
       t.params[i] = t.params[i] - velocity;
     }
@@ -63,12 +69,14 @@ struct LarsKernel {
   }
 };
 
+// You et al. 2019 (arXiv 1904.00962): adam's direction with decay, scaled by |p| / |u|.
 struct LambKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     const T lr = static_cast<T>(context.attributes.number("lr"));
     const T wd = static_cast<T>(context.attributes.number("wd"));
     OptimizerTensors<T> t(context);
+    // Two passes over the parameters, as the norm of the update needs all of it first.
     const auto moments = make_adam_moments<T>(context.attributes, t.step);
     std::vector<T> update(t.params.size());
     for (size_t i = 0; i < update.size(); ++i) {
@@ -78,6 +86,7 @@ struct LambKernel {
       t.states[1][i] = states[1];
     }
     const T p_norm = norm_of(t.params), u_norm = norm_of(update);
+    // As in lars: no ratio without two norms.
     const T trust = p_norm > 0 && u_norm > 0 ? p_norm / u_norm : T(1);
     const T rate = lr * trust;
     for (size_t i = 0; i < update.size(); ++i) t.params[i] = t.params[i] - rate * update[i];
@@ -86,12 +95,15 @@ struct LambKernel {
   }
 };
 
+// Of adam, adamw, adamax and lamb; rate and decay differ.
 std::vector<AttributeDef> adam_attributes(double lr, double wd) {
   return {learning_rate(lr), number("beta1", 0.9, "Decay of the first moment."),
           number("beta2", 0.999, "Decay of the second moment."),
           number("eps", 1e-8, "Added to the root."), weight_decay(wd)};
 }
 
+// adam and adamax: Kingma and Ba 2014 (arXiv 1412.6980); adamw: Loshchilov and Hutter 2017 (arXiv
+// 1711.05101); lion: Chen et al. 2023 (arXiv 2302.06675).
 void register_adam_family(OpRegistry& registry) {
   registry.add(optimizer_op("adam",
                             "g += wd p; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr "
@@ -119,6 +131,8 @@ void register_adam_family(OpRegistry& registry) {
 
 }  // namespace
 
+// rmsprop: Tieleman and Hinton 2012; adagrad: Duchi, Hazan and Singer 2011; adadelta: Zeiler 2012
+// (arXiv 1212.5701).
 void register_optimizer_ops(OpRegistry& registry) {
   register_adam_family(registry);
   registry.add(optimizer_op("sgd",

@@ -10,6 +10,8 @@ namespace quern::test {
 namespace {
 
 // What one step gives is what the next one takes.
+// Outputs are params, m, v and the step. After one step m / (1 - b1) is g and v / (1 - b2) is g^2,
+// so p moves by lr g / (|g| + eps), the rate itself.
 TEST(Optimizers, StateComesOutAndGoesBackIn) {
   const Tensor p = f32(Shape{2}, {1, -2}), g = f32(Shape{2}, {0.5f, -0.25f});
   const auto first = run_op("train.optimizer.adam", {p, g});
@@ -25,6 +27,7 @@ TEST(Optimizers, StateComesOutAndGoesBackIn) {
 }
 
 // Small updates would vanish in f16.
+// 1 - 0.5 * 1 = 0.5 is exact in bf16: any other number is a wrong rule, not a rounding.
 TEST(Optimizers, NarrowParametersKeepStateInF32) {
   const Tensor p = tensor_of<uint16_t>(DType::kBF16, Shape{1}, {to_bf16(1.0f)});
   const Tensor g = tensor_of<uint16_t>(DType::kBF16, Shape{1}, {to_bf16(1.0f)});
@@ -36,6 +39,9 @@ TEST(Optimizers, NarrowParametersKeepStateInF32) {
 }
 
 // Nothing to do, and what does not fit.
+// All optimisers with gradients, found in the registry, so that a new one is tried too. lr is given
+// because lars has no default. Then: a state or gradients of another extent, lars without a rate,
+// and a line search, which would need the loss.
 TEST(Optimizers, EmptyParametersAndWrongState) {
   const Tensor none = f32(Shape{0}, {});
   for (const OpDef* op : builtin_ops().list()) {
@@ -53,6 +59,7 @@ TEST(Optimizers, EmptyParametersAndWrongState) {
 }
 
 // Counts that promise pairs that are not there.
+// 3 steps and 2 pairs are claimed while both history ports are absent.
 TEST(Lbfgs, RefusesCountsWithoutHistory) {
   const Tensor p = f32(Shape{2}, {1, 2});
   const Tensor counts = tensor_of<int64_t>(DType::kI64, Shape{2}, {3, 2});
@@ -62,6 +69,7 @@ TEST(Lbfgs, RefusesCountsWithoutHistory) {
 }
 
 // The oldest goes first.
+// Five steps from 8 halve five times; of four pairs a history of two keeps two, and says so.
 TEST(Lbfgs, KeepsTheNewestPairs) {
   // f = x^2 / 2: the gradient is x, so each step of length 0.5 halves it.
   Tensor p = f64(Shape{1}, {8});
@@ -80,6 +88,8 @@ TEST(Lbfgs, KeepsTheNewestPairs) {
 }
 
 // A short matrix is left alone.
+// Without decay and activity only the cap acts: (3, 4) has length 5, and 2.5 is half of it. The
+// rule bcm needs a port that is not given.
 TEST(Hebbian, MaxNormOnlyShrinks) {
   const Tensor w = f32(Shape{1, 2}, {3, 4}), pre = f32(Shape{2}, {0, 0}), post = f32(Shape{1}, {0});
   const auto run = [&](double max_norm) {

@@ -26,12 +26,14 @@ struct SgdRule {
 };
 
 // The moments of Adam and its kin, and their direction mhat / (sqrt(vhat) + eps), bias-corrected.
+// Kingma and Ba 2014, algorithm 1.
 template <class T>
 struct AdamMoments {
   T b1, r1, b2, r2;  // decays and 1 less them
   T c1, c2;          // 1 less the decays to the power of the step
   T eps;
 
+  // Moments start from 0 and are too small by 1 - b^t, which c1 and c2 divide away.
   template <class V>
   __attribute__((always_inline)) V direction(V g, V* s) const {
     s[0] = s[0] * b1 + g * r1;
@@ -54,6 +56,7 @@ struct AdamRule {
 };
 
 // Adam with decoupled weight decay.
+// The decay shrinks p by itself and never enters the moments.
 template <class T>
 struct AdamWRule {
   static constexpr int kStates = 2;  // m, v
@@ -67,6 +70,7 @@ struct AdamWRule {
 };
 
 // The infinity norm in place of the second moment; lr is divided by 1 - beta1^step beforehand.
+// eps is added to |g|, so that u is above 0 wherever eps is.
 template <class T>
 struct AdamaxRule {
   static constexpr int kStates = 2;  // m, u
@@ -82,6 +86,7 @@ struct AdamaxRule {
 };
 
 // The sign of an interpolated moment.
+// The step mixes m with b1 before m itself moves on with b2: two decays, one moment.
 template <class T>
 struct LionRule {
   static constexpr int kStates = 1;  // m
@@ -106,6 +111,7 @@ struct RmsPropRule {
   __attribute__((always_inline)) void update(V& p, V g, V* s) const {
     g = g + p * wd;
     s[0] = s[0] * alpha + (g * g) * rest;
+    // A variance that rounding leaves below 0 gives NaN; nothing clamps it.
     V variance = s[0];
     if (is_centered) {
       s[1] = s[1] * alpha + g * rest;
@@ -117,6 +123,7 @@ struct RmsPropRule {
 };
 
 // Divided by the root of the sum of squares; lr falls with the step beforehand.
+// lr arrives as lr / (1 + (t - 1) lr_decay).
 template <class T>
 struct AdagradRule {
   static constexpr int kStates = 1;  // sum
@@ -131,6 +138,8 @@ struct AdagradRule {
 };
 
 // Steps scaled by the root of the running mean of past steps.
+// Both means are of squares, so the ratio has the unit of a parameter per gradient. At first it is
+// sqrt(eps) over the size of the gradient: early steps are short.
 template <class T>
 struct AdadeltaRule {
   static constexpr int kStates = 2;  // square, moved

@@ -14,6 +14,7 @@ struct Numbers {
   T operator()(const char* name) const { return static_cast<T>(attributes.number(name)); }
   double exact(const char* name) const { return attributes.number(name); }
   // 1 - attribute.
+  // In f64, then one rounding: 1 - 0.999f would lose digits that the moments need.
   T rest(const char* name) const { return static_cast<T>(1 - exact(name)); }
   // 1 - attribute^step.
   T correction(const char* name, int64_t step) const {
@@ -33,10 +34,13 @@ void make(const Numbers<T>& n, int64_t step, simd::AdamRule<T>& rule) {
 template <class T>
 void make(const Numbers<T>& n, int64_t step, simd::AdamWRule<T>& rule) {
   rule = {make_adam_moments<T>(n.attributes, step), n("lr"),
+          // One factor for every parameter, from f64.
           static_cast<T>(1 - n.exact("lr") * n.exact("wd"))};
 }
 template <class T>
 void make(const Numbers<T>& n, int64_t step, simd::AdamaxRule<T>& rule) {
+  // The bias correction joins the rate in f64; the kernel divides by nothing that depends on the
+  // step.
   const double correction = 1 - strict_pow(n.exact("beta1"), static_cast<double>(step));
   rule = {static_cast<T>(n.exact("lr") / correction),
           n("wd"),
@@ -61,6 +65,7 @@ void make(const Numbers<T>& n, int64_t, simd::RmsPropRule<T>& rule) {
 }
 template <class T>
 void make(const Numbers<T>& n, int64_t step, simd::AdagradRule<T>& rule) {
+  // The first step has the full rate.
   const double fall = 1 + static_cast<double>(step - 1) * n.exact("lr_decay");
   rule = {static_cast<T>(n.exact("lr") / fall), n("eps"), n("wd")};
 }
@@ -69,6 +74,7 @@ void make(const Numbers<T>& n, int64_t, simd::AdadeltaRule<T>& rule) {
   rule = {n("lr"), n("rho"), n.rest("rho"), n("eps"), n("wd")};
 }
 
+// Fills a rule by the overload for its type.
 template <class Rule, class T>
 Rule made(const Attributes& attributes, int64_t step) {
   Rule rule;
@@ -92,6 +98,7 @@ simd::AdamMoments<T> make_adam_moments(const Attributes& attributes, int64_t ste
 template simd::AdamMoments<float> make_adam_moments(const Attributes&, int64_t);
 template simd::AdamMoments<double> make_adam_moments(const Attributes&, int64_t);
 
+// Both types of each rule on the list.
 #define QUERN_DEFINE_RULE(name, Rule)                                                             \
   template <>                                                                                     \
   simd::Rule<float> make_optimizer_rule<simd::Rule<float>>(const Attributes& a, int64_t step) {   \

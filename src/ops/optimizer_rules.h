@@ -14,6 +14,7 @@ template <class Rule>
 Rule make_optimizer_rule(const Attributes& attributes, int64_t step);
 
 // The eight rules: F(operation's last name, Rule).
+// Each list entry is declared below and defined in optimizer_rules.cc.
 #define QUERN_OPTIMIZER_RULES(F) \
   F(adadelta, AdadeltaRule)      \
   F(adagrad, AdagradRule)        \
@@ -33,6 +34,7 @@ QUERN_OPTIMIZER_RULES(QUERN_DECLARE_RULE)
 #undef QUERN_DECLARE_RULE
 
 // Numbers that lamb shares with adam.
+// Decays, their complements and the bias corrections of the step, from beta1, beta2 and eps.
 template <class T>
 simd::AdamMoments<T> make_adam_moments(const Attributes& attributes, int64_t step);
 extern template simd::AdamMoments<float> make_adam_moments(const Attributes&, int64_t);

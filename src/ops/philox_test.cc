@@ -15,6 +15,8 @@ namespace quern {
 namespace {
 
 // Vectors of the Random123 library.
+// Counter and key of zeros, of ones, and of digits of pi, each with its four words: a wrong
+// constant, round count or order of words fails all of them.
 TEST(Philox, KnownAnswers) {
   std::ifstream file(std::string(QUERN_SUITES_DIR) + "/random123/tests/kat_vectors");
   if (!file) GTEST_SKIP() << "the suite random123 is absent";
@@ -32,6 +34,8 @@ TEST(Philox, KnownAnswers) {
 }
 
 // Which word an element takes.
+// Indices go past 2^34, where the block number needs its high word, and the big seed fills both
+// halves of the key. Stream and node differ, so that a swap of the two shows.
 TEST(Philox, WordsAndUniformsOfElements) {
   const auto archive = test::read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/random.npz");
   if (!archive) GTEST_SKIP() << archive.error().message;
@@ -51,6 +55,8 @@ TEST(Philox, WordsAndUniformsOfElements) {
 }
 
 // 0 is possible, 1 is not.
+// A seed of ones in both halves of the key. The f64 formula is written out again with decimal
+// powers of two. 6 is no power of two; below 1 there is only 0.
 TEST(Philox, RangesOfUniformsAndIntegers) {
   const RandomWords random{.seed = ~uint64_t{0}, .stream = 1, .node_id = 2};
   std::array<int, 6> counts{};

@@ -13,6 +13,7 @@ using namespace op_parts;
 using Types = std::vector<TensorType>;
 
 // A spacing that is 0, negative or not finite makes no grid.
+// NaN fails the first comparison.
 Result<void> check_spacing(const Attributes& attributes) {
   const double dx = attributes.number("dx");
   if (dx > 0 && !std::isinf(dx)) return {};
@@ -42,12 +43,14 @@ Result<Types> infer_grid(const InferContext& context) {
 }
 
 // A constant of the formula in the type computed in.
+// The product of constants is formed in f64, so that it rounds once.
 template <class T>
 T rounded(double value) {
   return static_cast<T>(value);
 }
 
 // (f(i + 1) - f(i - 1)) / (2 dx).
+// The caller names the neighbours: it decides what lies beyond an end.
 template <class T, class F>
 T central(F&& f, int64_t before, int64_t after, double dx) {
   return (f(after) - f(before)) / rounded<T>(2 * dx);
@@ -61,6 +64,7 @@ struct PeriodicGradientKernel {
     const FloatInput<T> u(context.inputs[0]);
     FloatOutput<T> y(context.outputs[0]);
     const int64_t n = u.size();
+    // n - 1 ahead is one back, without a negative index. A single point is its own neighbour: 0.
     for (int64_t i = 0; i < n; ++i) {
       y[i] = central<T>([&](int64_t j) { return u[j]; }, (i + n - 1) % n, (i + 1) % n, dx);
     }
@@ -73,12 +77,14 @@ struct PeriodicGradientKernel {
 // The three-point second difference; error of order dx^2.
 struct SecondOrder {
   static double divisor(double dx) { return dx * dx; }
+  // The middle joins the left first, then the right: the order of the roundings.
   template <class T, class F>
   static T sum(F&& u) {
     return (u(-1) - T(2) * u(0)) + u(1);
   }
 };
 // The five-point second difference; error of order dx^4.
+// Weights -1, 16, -30, 16, -1 over 12 dx^2 cancel the dx^2 term of the Taylor series.
 struct FourthOrder {
   static double divisor(double dx) { return 12 * dx * dx; }
   template <class T, class F>
@@ -88,6 +94,7 @@ struct FourthOrder {
 };
 
 // Sums over the axes in order, then one division.
+// All axes have one spacing, so a single division at the end serves all of them.
 template <class Stencil>
 struct LaplacianKernel {
   template <class T>
@@ -98,12 +105,15 @@ struct LaplacianKernel {
     FloatOutput<T> y(context.outputs[0]);
     for (int64_t i = 0; i < y.size(); ++i) {
       T sum = 0;
+      // The stride of the first axis is the size over its extent, and so on down to 1.
       int64_t stride = y.size();
       for (int axis = 0; axis < shape.rank(); ++axis) {
         const int64_t n = shape[axis];
         stride /= n;
         const int64_t position = i / stride % n;
         sum = sum + Stencil::template sum<T>([&](int64_t step) {
+                // The remainder twice, since position + step may be below 0; on an axis shorter
+                // than the stencil a step wraps past more than one end.
                 const int64_t neighbour = ((position + step) % n + n) % n;  // indices wrap
                 return u[i + (neighbour - position) * stride];
               });
@@ -125,8 +135,10 @@ struct InteriorKernel {
     FloatOutput<T> y(context.outputs[0]);
     const Field field(context.attributes);
     const FloatInput<T> a(context.inputs[0]);
+    // Fields of one input get an empty second one and do not read it.
     const FloatInput<T> b(context.inputs.size() > 1 ? context.inputs[1] : TensorView{});
     const int64_t n = y.size();
+    // Lines of one and two points are ends only.
     for (int64_t i = 0; i < n; ++i) {
       y[i] = i == 0 || i == n - 1 ? T(0) : field.template at<T>(a, b, i);
     }
@@ -135,6 +147,7 @@ struct InteriorKernel {
 };
 
 // -1/2 laplacian(sqrt(rho)) / sqrt(rho) in units of hbar = m = 1 (Bohm 1952).
+// rho is a density: below 0 its root is NaN, at 0 the last step divides by 0.
 struct QuantumPotential {
   double dx;
   explicit QuantumPotential(const Attributes& a) : dx(a.number("dx")) {}
@@ -147,6 +160,7 @@ struct QuantumPotential {
 };
 
 // The gradient of the phase over the mass.
+// Two divisions: by 2 dx, then by the mass.
 struct BohmianVelocity {
   double dx, mass;
   explicit BohmianVelocity(const Attributes& a) : dx(a.number("dx")), mass(a.number("mass")) {}
@@ -157,6 +171,7 @@ struct BohmianVelocity {
 };
 
 // The divergence of the probability current rho v.
+// The product is formed at both neighbours, not differentiated by parts.
 struct MadelungContinuity {
   double dx;
   explicit MadelungContinuity(const Attributes& a) : dx(a.number("dx")) {}

@@ -21,14 +21,20 @@ struct Taps {
 
 // The taps of a window that lie in the input. A window that starts in the padding begins at its
 // first tap inside, which dilation may put past index 0.
+// For padding 1, dilation 2 and three taps the first window starts at -1 and its taps inside are 1
+// and 3:
+//   index   -1  0  1  2  3
+//   tap      0     1     2      first = 1, end = 4, step = 2
 Taps taps_of(const Window& window, int64_t output, int64_t extent) {
   int64_t first = window.input_of(output, 0);
+  // The distance to index 0, rounded up to whole steps of the dilation.
   if (first < 0) first += (-first + window.dilation - 1) / window.dilation * window.dilation;
   const int64_t end = window.input_of(output, window.kernel - 1) + 1;
   return {first, std::min(end, extent), window.dilation};
 }
 
 // [floor(o * in / out), ceil((o + 1) * in / out)).
+// No window is empty; two neighbours share an element where `outputs` does not divide the extent.
 Taps adaptive_taps(int64_t output, int64_t extent, int64_t outputs) {
   return {output * extent / outputs, ((output + 1) * extent + outputs - 1) / outputs, 1};
 }
@@ -39,6 +45,7 @@ Taps adaptive_taps(int64_t output, int64_t extent, int64_t outputs) {
 struct MaxFold {
   template <class T>
   static T run(const T* plane, int64_t width, const Taps& rows, const Taps& columns) {
+    // A maximum starts from its first element; -infinity is the result where there is none.
     bool is_first = true;
     T result = -std::numeric_limits<T>::infinity();
     for (int64_t i = rows.first; i < rows.end; i += rows.step) {
@@ -54,6 +61,7 @@ struct MaxFold {
 
 // The mean of the taps inside the input ("count_include_pad = False" in PyTorch).
 struct MeanFold {
+  // In window order from +0, then one division. Without taps that is 0 / 0, NaN.
   template <class T>
   static T run(const T* plane, int64_t width, const Taps& rows, const Taps& columns) {
     T sum = 0;
@@ -74,6 +82,7 @@ void pool(const KernelContext& context, TapsOf&& taps) {
   const Shape& out = context.outputs[0].shape;
   const FloatInput<T> x(context.inputs[0]);
   FloatOutput<T> y(context.outputs[0]);
+  // index = ((n C + c) H' + i) W' + j; n and c together name a plane.
   for (int64_t index = 0; index < y.size(); ++index) {
     const int64_t column = index % out[3], row = index / out[3] % out[2];
     const int64_t plane = index / (out[3] * out[2]);
@@ -89,6 +98,7 @@ struct PoolKernel {
   static Result<void> run(const KernelContext& context) {
     QUERN_ASSIGN_OR_RETURN(const Window3 windows, read_windows(context.attributes, "hw"));
     const Shape& in = context.inputs[0].shape;
+    // Window3 counts depth, height, width: axis 2 of the tensor is its entry 1.
     pool<T, Fold>(context, [&](int axis, int64_t output) {
       return taps_of(windows[static_cast<size_t>(axis - 1)], output, in[axis]);
     });
@@ -126,6 +136,8 @@ Result<Types> infer_pool(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Extent3 extents, check_image(y));
   QUERN_ASSIGN_OR_RETURN(const Window3 windows, read_windows(context.attributes, "hw"));
   for (const size_t axis : {size_t{1}, size_t{2}}) {
+    // A window of size k with up to k / 2 of padding touches the input, unless dilation spreads its
+    // taps: then a maximum of no taps is -infinity.
     const Window& window = windows[axis];
     if (window.pad > window.kernel / 2) {
       return fail::invalid("The padding {} of axis {} is above half the kernel, {}.", window.pad,
@@ -147,6 +159,7 @@ Result<Types> infer_adaptive_pool(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const Extent3 extents, check_image(y));
   for (const size_t axis : {size_t{1}, size_t{2}}) {
     const int64_t outputs = context.attributes.integer(axis == 1 ? "out_h" : "out_w");
+    // An empty input has no windows to divide into.
     if (outputs < 1 || outputs >= int64_t{1} << 31 || extents[axis] < 1) {
       return fail::invalid("Axis {} of {} cannot be pooled to an extent of {}.", axis + 1,
                            context.inputs[0]->to_string(), outputs);

@@ -19,6 +19,8 @@ Attributes square(int64_t kernel, int64_t stride, int64_t pad = 0, int64_t dilat
 }
 
 // PyTorch's formula, with ceil.
+// 5 inputs, windows of 2 at stride 2: floor((5 - 2) / 2) + 1 = 2, and ceil adds the one that starts
+// at 4. Two taps with dilation 3 span 4 and do not fit in 3.
 TEST(Window, CountsOutputs) {
   const auto count = [](int64_t input, const Window& window, bool ceil) {
     return window.num_outputs(input, ceil);
@@ -31,6 +33,9 @@ TEST(Window, CountsOutputs) {
 }
 
 // The order of numbers that maximum means.
+// +0 is above -0 wherever it stands. A lone -infinity in a padded window stays: padding is no
+// element that could win. In the last case the taps of the only window are at -1 and 2 of two
+// columns, so maximum and mean are those of nothing.
 TEST(MaxPool, ZerosNaNsAndPadding) {
   const Tensor x = f32(Shape{1, 1, 2, 2}, {-0.0f, 0.0f, -0.0f, -0.0f});
   EXPECT_TRUE(
@@ -47,6 +52,7 @@ TEST(MaxPool, ZerosNaNsAndPadding) {
 }
 
 // Not those in the padding.
+// Of nine taps four are inside: 10 / 4. Counting the padding would give 10 / 9.
 TEST(AvgPool, CountsTapsInsideTheInput) {
   const Tensor y =
       run_one("pooling.avg_pool2d", {f32(Shape{1, 1, 2, 2}, {1, 2, 3, 4})}, square(3, 2, 1));
@@ -54,6 +60,8 @@ TEST(AvgPool, CountsTapsInsideTheInput) {
 }
 
 // Windows that would see nothing.
+// In order: a window larger than the input, padding above half the kernel, a stride of 0, a kernel
+// past 2^31, no outputs, no inputs.
 TEST(Pooling, RefusesBadWindows) {
   const Tensor x = f32(Shape{1, 1, 2, 2}, {1, 2, 3, 4});
   EXPECT_FALSE(run_op("pooling.max_pool2d", {x}, square(3, 1)));

@@ -19,6 +19,7 @@ Result<std::vector<TensorType>> infer_count(const InferContext& context) {
   const TensorType& counts = *context.inputs[0];
   QUERN_TRY(expect_dtype("counts", counts, {DType::kU64}));
   QUERN_TRY(expect_rank("counts", counts, 1));
+  // counts[0] is the least significant bit.
   QUERN_TRY(expect_dim("counts", counts, 0, Dim::constant(num_bits), "one for each bit"));
   QUERN_TRY(expect_dtype("data", *context.inputs[1], {dtype}));
   QUERN_TRY(expect_rank("data", *context.inputs[1], 1));
@@ -31,7 +32,9 @@ Result<void> run_count(const KernelContext& context) {
   constexpr int kNumBits = 8 * sizeof(Word);
   const IntegerElements<uint64_t> counts(context.inputs[0]), counts_out(context.outputs[0]);
   const IntegerElements<Word> data(context.inputs[1]);
+  // Starting from the given counts, a long buffer can be counted piece by piece.
   for (int bit = 0; bit < kNumBits; ++bit) counts_out[bit] = counts[bit];
+  // Bit by bit and word by word: the definition that faster ways of counting must match.
   for (int64_t i = 0; i < data.size(); ++i) {
     for (int bit = 0; bit < kNumBits; ++bit) counts_out[bit] += data[i] >> bit & 1;
   }
@@ -59,6 +62,7 @@ OpDef count_op(std::string id) {
 }  // namespace
 
 void register_pospop_ops(OpRegistry& registry) {
+  // A string is its bytes: count_string is count8 under another published name.
   registry.add(count_op<DType::kU8, uint8_t>("pospop.count_string"));
   registry.add(count_op<DType::kU8, uint8_t>("pospop.count8"));
   registry.add(count_op<DType::kU16, uint16_t>("pospop.count16"));

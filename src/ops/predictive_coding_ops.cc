@@ -25,6 +25,7 @@ Result<Types> infer_prediction(const InferContext& context) {
 struct PredictionKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
+    // Row i of the weights [m, n] against rep [n].
     const FloatInput<T> rep(context.inputs[0]), weights(context.inputs[1]);
     FloatOutput<T> pred(context.outputs[0]);
     for (int64_t i = 0; i < pred.size(); ++i) {
@@ -41,7 +42,9 @@ struct PredictionKernel {
 struct PredictionErrorKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
+    // The precision is an inverse variance: one more product after the difference.
     const FloatInput<T> target(context.inputs[0]), pred(context.inputs[1]);
+    // The table form has no precision: an absent view leaves the step out.
     const FloatInput<T> precision(is_table(context) ? TensorView{} : context.inputs[2]);
     FloatOutput<T> err(context.outputs[0]);
     for (int64_t i = 0; i < err.size(); ++i) {
@@ -65,6 +68,8 @@ Result<Types> infer_update_representation(const InferContext& context) {
 }
 
 // A step of gradient descent on the squared errors (Rao and Ballard 1999).
+// step[j] = (sum over i of W[i, j] err[i]) - err_self[j]; new = rep + lr * step. Each sum, product
+// and difference rounds; the sums are blocked(256) along i.
 struct UpdateRepresentationKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -73,6 +78,7 @@ struct UpdateRepresentationKernel {
     const T lr = static_cast<T>(context.attributes.number("lr"));
     FloatOutput<T> out(context.outputs[0]);
     for (int64_t j = 0; j < out.size(); ++j) {
+      // Column j of W: its elements lie n apart.
       T step =
           blocked_sum<T>(err.size(), [&](int64_t i) { return w[i * rep.size() + j] * err[i]; });
       if (err_self.is_present()) step = step - err_self[j];
@@ -91,12 +97,14 @@ Result<Types> infer_update_weights(const InferContext& context) {
 }
 
 // A Hebbian step: each weight changes by its error times its input.
+// W + lr * (err * rep): the product of the two first, then the rate, then the sum.
 struct UpdateWeightsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> w(context.inputs[0]), rep(context.inputs[1]), err(context.inputs[2]);
     const T lr = static_cast<T>(context.attributes.number("lr"));
     FloatOutput<T> out(context.outputs[0]);
+    // Row-major: i / n is the row, whose error it is, i mod n the column.
     for (int64_t i = 0; i < out.size(); ++i) {
       out[i] = w[i] + lr * (err[i / rep.size()] * rep[i % rep.size()]);
     }

@@ -11,12 +11,14 @@
 namespace quern::test {
 namespace {
 
+// An instruction that may be drawn.
 struct Choice {
   const char* id;
   size_t num_operands;
   const char* attributes;  // as in the text
 };
 
+// One and two operands; without attributes, with a number, and with a text.
 constexpr Choice kChoices[] = {
     {"math.add", 2, ""},
     {"math.mul", 2, ""},
@@ -44,6 +46,8 @@ std::string random_program(std::mt19937& random, size_t num_inputs) {
       const size_t operand = random() % (num_inputs + i);
       std::string name = operand < num_inputs ? "x" + std::to_string(operand)
                                               : "v" + std::to_string(operand - num_inputs);
+      // The first instructions read the inputs in turn, since a program that leaves one out is
+      // refused.
       if (port == 0 && i < num_inputs) name = "x" + std::to_string(i);
       text += (port == 0 ? "" : ", ") + name;
     }
@@ -53,6 +57,8 @@ std::string random_program(std::mt19937& random, size_t num_inputs) {
 }
 
 // The instructions as operations of their own.
+// The oracle: each instruction through the registry on whole tensors, results kept for later
+// operands.
 Tensor run_one_by_one(const FusedProgram& program, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> results;
   for (const FusedInstruction& instruction : program.instructions) {
@@ -68,6 +74,7 @@ Tensor run_one_by_one(const FusedProgram& program, const std::vector<Tensor>& in
 }
 
 // 300 programs of up to 11 instructions.
+// A lost attribute, a swapped operand or another name for a result would print another text.
 TEST(RandomPrograms, TextComesBack) {
   std::mt19937 random(11);
   for (int i = 0; i < 300; ++i) {
@@ -80,6 +87,7 @@ TEST(RandomPrograms, TextComesBack) {
 }
 
 // Bit for bit, in f64 and f32.
+// Results are compared by value. The seeds make no NaN, which would fail.
 TEST(RandomPrograms, GiveWhatTheirPartsGive) {
   std::mt19937 random(12);
   for (int i = 0; i < 60; ++i) {
@@ -104,6 +112,8 @@ TEST(RandomPrograms, GiveWhatTheirPartsGive) {
 }
 
 // Symbols pass through programs as through their operations.
+// f16, because a rule that answered with the compute type would say f32; a symbol beside a
+// constant.
 TEST(RandomPrograms, KeepSymbolicTypes) {
   std::mt19937 random(13);
   const TensorType type{DType::kF16, {Dim::symbolic('T'), Dim::constant(7)}};
@@ -118,6 +128,7 @@ TEST(RandomPrograms, KeepSymbolicTypes) {
   }
 }
 
+// The inferred type as text, or the message of whichever step fails first.
 std::string type_error(std::string_view text, std::vector<TensorType> types) {
   const auto program = parse_fused_program(text, builtin_ops());
   if (!program) return program.error().message;
@@ -128,6 +139,7 @@ std::string type_error(std::string_view text, std::vector<TensorType> types) {
 }
 
 // By the name that the program gives it.
+// x1 where the program itself is at fault; the port of the operation where its rule refuses.
 TEST(FusedProgramTypes, ErrorsNameTheOperand) {
   const TensorType row{DType::kF32, {Dim::constant(4)}}, other{DType::kF32, {Dim::constant(5)}};
   EXPECT_EQ(type_error("math.add(x0, x1)", {row, row}), "f32[4]");
@@ -147,6 +159,8 @@ TEST(FusedProgramTypes, ErrorsNameTheOperand) {
 }
 
 // And what the text says wrong, with its column.
+// A random effect, two outputs and no inputs are three reasons for one message. Columns count from
+// 1.
 TEST(FusedProgramTypes, OperationsThatDoNotFitAreRefused) {
   const auto error = [](std::string_view text) {
     const auto program = parse_fused_program(text, builtin_ops());

@@ -7,6 +7,7 @@
 namespace quern {
 
 // Largest integer of a width: 127 for 8 bits; 127 * 257 for 16, so that both planes fit int8.
+// 32,639 = 127 * 256 + 127.
 constexpr int32_t dynamic_limit(int64_t bits) {
   return bits == 8 ? 127 : 32639;
 }
@@ -18,6 +19,8 @@ void quantize_dynamic(std::span<const float> x, int64_t block, int32_t limit, st
                       std::span<float> d);
 
 // The two int8 planes of a 16-bit integer: q = 256 * hi + lo.
+// 256 * hi is the multiple nearest to q, so that lo lies in [-128, 127]; the shift of a negative
+// number is arithmetic (C++20).
 constexpr int8_t high_plane(int32_t q) {
   return static_cast<int8_t>((q + 128) >> 8);
 }

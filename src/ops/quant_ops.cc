@@ -19,6 +19,7 @@ Result<std::vector<TensorType>> infer_dynamic(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_float("x", x));
   QUERN_TRY(expect_rank_at_least("x", x, 1));
+  // The number of scales depends on K, so a symbol will not do.
   QUERN_ASSIGN_OR_RETURN(const int64_t k, constant_dim("x", x, x.rank() - 1));
   const int64_t block = context.attributes.integer("block");
   const int64_t bits = context.attributes.integer("bits");
@@ -27,6 +28,7 @@ Result<std::vector<TensorType>> infer_dynamic(const InferContext& context) {
     return fail::invalid("Attribute 'bits' is {}; it must be 8 or 16.", bits);
   }
   TensorType q{.dtype = bits == 8 ? DType::kI8 : DType::kI16, .dims = x.dims};
+  // ceil(k / block), without a sum that could overflow.
   const Dim blocks = Dim::constant(k / block + (k % block != 0 ? 1 : 0));
   return std::vector<TensorType>{std::move(q), with_last_dim(x, DType::kF32, blocks)};
 }
@@ -38,14 +40,17 @@ void quantize_rows(const KernelContext& context) {
   const int64_t k = x.shape.last();
   const int64_t blocks = context.outputs[1].shape.last();
   const int32_t limit = dynamic_limit(context.attributes.integer("bits"));
+  // f64 rounds to f32 when a row is loaded, narrow floats widen exactly.
   std::vector<float> row(static_cast<size_t>(k));
   std::vector<int32_t> q(static_cast<size_t>(k));
   for (int64_t r = 0; r < x.shape.num_rows(); ++r) {
     load_row(x, r * k, k, row.data());
+    // Scales of row r stand together: [.., blocks].
     float* d = context.outputs[1].as<float>() + r * blocks;
     quantize_dynamic(row, context.attributes.integer("block"), limit, q,
                      {d, static_cast<size_t>(blocks)});
     Int* out = context.outputs[0].as<Int>() + r * k;
+    // |q| is at most the limit of the width: the cast keeps it.
     for (size_t i = 0; i < q.size(); ++i) out[i] = static_cast<Int>(q[i]);
   }
 }

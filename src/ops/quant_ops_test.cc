@@ -21,6 +21,7 @@ struct Quantized {
   Tensor d;
 };
 
+// A failed run is reported here and gives empty tensors.
 Quantized quantize(const Tensor& x, int64_t block, int64_t bits) {
   auto outputs = run_op("quant.dynamic", {x}, {{"block", block}, {"bits", bits}});
   if (outputs) return {(*outputs)[0], (*outputs)[1]};
@@ -29,6 +30,8 @@ Quantized quantize(const Tensor& x, int64_t block, int64_t bits) {
 }
 
 // Against an independent program.
+// The 22 inputs have ties of both widths, halves and their neighbours, zeros of both signs,
+// denormals, amax at the threshold, infinity, NaN, the largest f32, and rows of 45, 300, 1 and 0.
 TEST(QuantDynamic, HasTheExpectedBits) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/quant_dynamic.npz");
   int num_inputs = 0;
@@ -58,6 +61,8 @@ TEST(QuantDynamic, HasTheExpectedBits) {
 }
 
 // 256 * high + low is the integer.
+// All 65,279 integers that quantising to 16 bits gives. A shift that rounds negative numbers
+// towards 0 fails.
 TEST(QuantDynamic, PlanesRebuildEveryInteger) {
   for (int32_t q = -32639; q <= 32639; ++q) {
     ASSERT_EQ(256 * high_plane(q) + low_plane(q), q);
@@ -67,6 +72,8 @@ TEST(QuantDynamic, PlanesRebuildEveryInteger) {
 // A short last block does not shift the next row.
 TEST(QuantDynamic, BlocksCountFromTheStartOfEachRow) {
   // Rows of 40: a whole block of 32 and a short one of 8 with its own scale.
+  // Scales: block 0 of row 0 is all ones; its short block has amax 127, so d = 1; row 1 starts with
+  // amax 254, so d = 2.
   std::vector<float> x(80, 1.0f);
   x[39] = 127.0f;
   x[40] = 254.0f;
@@ -83,6 +90,8 @@ TEST(QuantDynamic, BlocksCountFromTheStartOfEachRow) {
 }
 
 // Neighbouring blocks stay usable.
+// The neighbours of the bad value become 0 as well; in the other block 2 is amax and thus the
+// limit.
 TEST(QuantDynamic, OneValueThatIsNotFinitePoisonsItsBlockOnly) {
   for (const float bad : {kInf, -kInf, kNan}) {
     std::vector<float> x(64, 2.0f);
@@ -95,6 +104,8 @@ TEST(QuantDynamic, OneValueThatIsNotFinitePoisonsItsBlockOnly) {
 }
 
 // One definition for all dtypes.
+// 1 + 2^-40 rounds to 1 in f32; kept in f64 it would change amax and r. 0x3c00 and 0x3800 are 1 and
+// 0.5.
 TEST(QuantDynamic, NarrowFloatsWidenAndF64RoundsFirst) {
   const double slightly_over = 1.0 + 0x1p-40;
   const Quantized from_f64 = quantize(f64({2}, {slightly_over, 0.5}), 32, 16);
@@ -106,6 +117,7 @@ TEST(QuantDynamic, NarrowFloatsWidenAndF64RoundsFirst) {
 }
 
 // One mistake at a time.
+// In order: 4 bits, blocks of 0, integers, a scalar, and a K that is a symbol.
 TEST(QuantDynamic, RefusesWrongTypesAndAttributes) {
   const Tensor x = f32({4}, {1, 2, 3, 4});
   EXPECT_FALSE(run_op("quant.dynamic", {x}, {{"bits", int64_t{4}}}));
@@ -116,6 +128,7 @@ TEST(QuantDynamic, RefusesWrongTypesAndAttributes) {
 }
 
 // The rows are known at run time.
+// 300 elements in blocks of 256 have 2 scales.
 TEST(QuantDynamic, TokensMayBeSymbolic) {
   const auto types = infer_op("quant.dynamic", {{.dims = {Dim::symbolic('T'), Dim::constant(300)}}},
                               {{"block", int64_t{256}}, {"bits", int64_t{16}}});

@@ -31,14 +31,17 @@ struct DropoutKernel {
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> x(context.inputs[0]);
     FloatOutput<T> y(context.outputs[0]);
+    // Nothing is drawn when evaluating.
     if (!context.attributes.flag("training")) {
       std::copy_n(x.data(), x.size(), y.data());
       return {};
     }
     const RandomWords random = random_words(context);
+    // u has 24 bits for every dtype, so masks of f32 and f64 differ only where p itself rounds.
     const T p = static_cast<T>(context.attributes.number("p"));
     const T scale = T(1) / (T(1) - p);
     for (int64_t i = 0; i < y.size(); ++i) {
+      // With p = 1 the scale is infinite, but u < 1 drops every element.
       const T u = random.uniform_f32(static_cast<uint64_t>(i));
       y[i] = u < p ? T(0) : x[i] * scale;
     }
@@ -60,11 +63,13 @@ Result<Types> infer_rrelu(const InferContext& context) {
 // Its bounds round to f32; slopes are computed in f64.
 class LcgSlopes {
  public:
+  // The state is a constant mixed with the bits of the bounds; the attribute `seed` plays no part.
   LcgSlopes(double lower, double upper)
       : lower_(static_cast<float>(lower)),
         upper_(static_cast<float>(upper)),
         state_(0xA5A5A5A5u ^ std::bit_cast<uint32_t>(lower_) ^ std::bit_cast<uint32_t>(upper_)) {}
   double next() {
+    // The constants of Numerical Recipes' ranqd1. 24 bits over 2^24 - 1 reach both bounds.
     state_ = state_ * 1664525u + 1013904223u;
     const double u = static_cast<double>(state_ >> 8) / 0xFFFFFF;
     return double{lower_} + u * (double{upper_} - double{lower_});
@@ -89,6 +94,8 @@ struct RreluKernel {
     FloatOutput<T> y(context.outputs[0]);
     const T low = static_cast<T>(lower), width = static_cast<T>(upper - lower);
     const T mean = static_cast<T>((lower + upper) / 2);
+    // The congruential generator steps at positive elements too: a slope belongs to its place. It
+    // wins over `training`. -0 is not below 0 and stays.
     for (int64_t i = 0; i < y.size(); ++i) {
       T slope = mean;
       if (is_training) slope = low + T(random.uniform_f32(static_cast<uint64_t>(i))) * width;
@@ -106,6 +113,7 @@ Result<Types> infer_random(const InferContext& context, DType dtype) {
   const auto& shape = context.attributes.integers("shape");
   TensorType y{dtype, {}};
   if (context.inputs[0] != nullptr) {
+    // One of the two would be ignored in silence.
     if (!shape.empty()) {
       return fail::invalid(
           "A random tensor takes the attribute 'shape' or the port 'like', not "
@@ -114,6 +122,7 @@ Result<Types> infer_random(const InferContext& context, DType dtype) {
     y.dims = context.inputs[0]->dims;
     return Types{y};
   }
+  // Negative extents and more than 2^62 elements.
   QUERN_TRY(Shape::make(shape));
   for (const int64_t extent : shape) y.dims.push_back(Dim::constant(extent));
   return Types{y};
@@ -128,6 +137,7 @@ Result<Types> infer_random_floats(const InferContext& context) {
 }
 
 // The kernel of an operation that takes its type from its output.
+// `like` may hold integers or be absent, so inputs say nothing of the type.
 template <class Kernel>
 Result<void> output_kernel(const KernelContext& context) {
   return with_compute_type(context.outputs[0].dtype,
@@ -147,6 +157,8 @@ struct UniformKernel {
         u = random.uniform_f64(static_cast<uint64_t>(i));
       else
         u = random.uniform_f32(static_cast<uint64_t>(i));
+      // The width is formed in f64; then low and width round to T, and so do product and sum. The
+      // last may round up to `high`.
       y[i] = static_cast<T>(low) + u * static_cast<T>(high - low);
     }
     return {};
@@ -162,6 +174,7 @@ struct NormalKernel {
     const T deviation = static_cast<T>(context.attributes.number("std"));
     FloatOutput<T> y(context.outputs[0]);
     for (int64_t i = 0; i < y.size(); ++i) {
+      // The number is f32 for every dtype; mean and deviation apply in T.
       y[i] = mean + deviation * T(normal_f32(random, static_cast<uint64_t>(i)));
     }
     return {};
@@ -178,6 +191,7 @@ Result<Types> infer_integers(const InferContext& context) {
 // (word * limit) >> 32, without rejection: the bias is at most limit / 2^32.
 Result<void> run_integers(const KernelContext& context) {
   const RandomWords random = random_words(context);
+  // 2^31 fits: the limit is exclusive, so results fit i32.
   const auto limit = static_cast<uint32_t>(context.attributes.integer("limit"));
   const TensorView& y = context.outputs[0];
   for (int64_t i = 0; i < y.shape.num_elements(); ++i) {
@@ -215,7 +229,9 @@ OpDef random_op(std::string id, std::string doc, std::vector<AttributeDef> attri
 
 // Numbers 2k and 2k + 1 are the cosine and sine of one pair of words; u1 is never 0, so the
 // logarithm is finite.
+// r = sqrt(-2 log(u1)), t = f32(2 pi) u2; r cos(t), r sin(t). u1 is in (0, 1], u2 in [0, 1).
 float normal_f32(const RandomWords& random, uint64_t i) {
+  // The even number of the pair owns words `pair` and `pair` + 1.
   const uint64_t pair = i / 2 * 2;
   const float u1 = static_cast<float>((random.word(pair) >> 8) + 1) * 0x1p-24f;
   const float u2 = static_cast<float>(random.word(pair + 1) >> 8) * 0x1p-24f;

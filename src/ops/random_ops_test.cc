@@ -21,6 +21,7 @@ Attributes dropout(double p, int64_t seed) {
 }
 
 // The runner uses stream 0 and node 0; the golden bits are checked through RandomWords.
+// Stream 3 and node 7 are set by calling the kernel itself. p = 0.3 rounds to f32 before u < p.
 TEST(Dropout, GoldenValuesOfTheFormula) {
   const auto suite = read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/random.npz");
   if (!suite) GTEST_SKIP() << suite.error().message;
@@ -30,6 +31,7 @@ TEST(Dropout, GoldenValuesOfTheFormula) {
   ASSERT_NE(op, nullptr);
   const Attributes attributes = {
       {"p", 0.3}, {"seed", int64_t{42}}, {"node_id", int64_t{-1}}, {"training", true}};
+  // Views are of bytes that may be written; a kernel leaves its inputs alone.
   const auto bytes = [](const std::vector<float>& v) {
     return reinterpret_cast<std::byte*>(const_cast<float*>(v.data()));
   };
@@ -43,6 +45,7 @@ TEST(Dropout, GoldenValuesOfTheFormula) {
 }
 
 // The expectation stays.
+// Survivors have one value. 0.034 = 5 sqrt(0.75 * 0.25 / 4096).
 TEST(Dropout, KeepsItsShareAndScales) {
   const Tensor y = run_one("math.dropout", {f32(Shape{4096}, ones(4096))}, dropout(0.25, 7));
   int kept = 0;
@@ -54,6 +57,7 @@ TEST(Dropout, KeepsItsShareAndScales) {
 }
 
 // Another seed, node or stream, another mask.
+// 7 + 2^32 differs in the high half of the key alone, -7 in both halves.
 TEST(Dropout, SeedsDecide) {
   const auto run = [](int64_t seed) {
     return values_of<float>(
@@ -66,6 +70,7 @@ TEST(Dropout, SeedsDecide) {
 }
 
 // 0 keeps all, 1 drops all, NaN included.
+// p = 0 scales by 1; NaN fails both comparisons of the rule.
 TEST(Dropout, EdgesOfP) {
   const Tensor x = f32(Shape{3}, {1, -2, 3});
   EXPECT_EQ(values_of<float>(run_one("math.dropout", {x}, dropout(0, 1))),
@@ -79,6 +84,8 @@ TEST(Dropout, EdgesOfP) {
 }
 
 // Element i takes word i.
+// 15 elements end inside a block of four words. In f64 an element takes two words and the bounds -1
+// and 1 are exact, so the sum is the kernel's own.
 TEST(Uniform, ElementsOfTheGenerator) {
   const std::vector<int64_t> shape = {3, 5};
   const Attributes attributes = {{"shape", shape}, {"seed", int64_t{42}}};
@@ -95,6 +102,7 @@ TEST(Uniform, ElementsOfTheGenerator) {
 }
 
 // Cosine and sine of one angle.
+// Elements 2 and 3 are the second pair: words 2 and 3, cosine first.
 TEST(Normal, PairsShareTheirWords) {
   const std::vector<int64_t> shape = {4};
   const auto y =
@@ -108,6 +116,7 @@ TEST(Normal, PairsShareTheirWords) {
 }
 
 // As asked, within the error of a sample.
+// 0.1 = 5 * 2 / sqrt(10000), 0.071 = 5 * 2 / sqrt(2 * 10000).
 TEST(Normal, MeanAndDeviation) {
   const std::vector<int64_t> shape = {10000};
   const auto y = values_of<float>(
@@ -120,7 +129,7 @@ TEST(Normal, MeanAndDeviation) {
   EXPECT_NEAR(std::sqrt(squares / 10000), 2, 0.071);
 }
 
-// And reach all values below it.
+// From 0 on; a limit of 0 leaves no value to give.
 TEST(RandomIntegers, StayBelowTheLimit) {
   const std::vector<int64_t> shape = {1000};
   const auto y = values_of<int32_t>(
@@ -130,6 +139,7 @@ TEST(RandomIntegers, StayBelowTheLimit) {
 }
 
 // The tensor's own values do not matter.
+// -1 is no extent and i32 no float dtype.
 TEST(RandomOps, TakeTheShapeOfLike) {
   EXPECT_EQ(run_one("random.uniform", {i32(Shape{2, 3}, std::vector<int32_t>(6))}).shape(),
             (Shape{2, 3}));
@@ -139,6 +149,8 @@ TEST(RandomOps, TakeTheShapeOfLike) {
 }
 
 // Evaluation is deterministic.
+// (0.25 + 0.75) / 2 is exact; -0 is not below 0. In training, element 0 takes word 0 of seed,
+// stream and node 0.
 TEST(Rrelu, MeanSlopeUnlessTraining) {
   const Tensor x = f32(Shape{3}, {-1, -0.0f, 2});
   const Attributes bounds = {{"lower", 0.25}, {"upper", 0.75}};

@@ -22,6 +22,7 @@ struct Draw {
   uint32_t stream = 0;
   uint32_t node = 0;
 
+  // Calls the kernel itself, since the runner of other tests leaves stream and node at 0.
   std::vector<double> run() const {
     const OpDef& op = *builtin_ops().find(id);
     Attributes given = attributes;
@@ -31,6 +32,7 @@ struct Draw {
     }
     const auto complete = complete_attributes(op, given);
     EXPECT_TRUE(complete) << (complete ? "" : complete.error().message);
+    // random.integers has no such attribute.
     const DType made = id == "random.integers" ? DType::kI32 : dtype;
     Tensor out = *Tensor::zeros(made, Shape{count});
     auto bytes = *out.buffer().mutable_host_view();
@@ -57,6 +59,7 @@ double agreement(const std::vector<double>& a, const std::vector<double>& b) {
   return static_cast<double>(equal) / static_cast<double>(a.size());
 }
 
+// Pearson's coefficient.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   double mean_a = 0, mean_b = 0;
   const auto n = static_cast<double>(a.size());
@@ -72,6 +75,7 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
 
 constexpr const char* kGenerators[] = {"random.uniform", "random.normal", "random.integers"};
 
+// A limit of 2^31 keeps 31 bits of each word: chance equality is as rare as in the others.
 Draw draw_of(const char* id) {
   Draw draw{.id = id};
   if (draw.id == "random.integers") draw.attributes = {{"limit", int64_t{1} << 31}};
@@ -89,6 +93,8 @@ TEST(RandomStreams, TheSameNumbersGiveTheSameBits) {
 }
 
 // And no two are shifted copies.
+// Equal places by chance have a probability of 2^-24 or so: even ten in a thousand mean a shared
+// sequence.
 TEST(RandomStreams, EachNumberMakesAnotherSequence) {
   for (const char* id : kGenerators) {
     const Draw base = draw_of(id);
@@ -121,6 +127,7 @@ TEST(RandomStreams, AGivenNodeIdWins) {
 }
 
 // Element i is a function of i: longer tensors begin with the shorter ones.
+// A generator that started from the size of its tensor would fail.
 TEST(RandomStreams, ShortTensorsBeginLongOnes) {
   for (const char* id : kGenerators) {
     Draw longer = draw_of(id), shorter = draw_of(id);
@@ -133,6 +140,7 @@ TEST(RandomStreams, ShortTensorsBeginLongOnes) {
 }
 
 // All 64 bits of the key count.
+// A seed taken by its absolute value would make the two equal.
 TEST(RandomStreams, NegativeSeedsAreSeeds) {
   Draw draw;
   draw.attributes.set("seed", int64_t{-1});
@@ -142,6 +150,7 @@ TEST(RandomStreams, NegativeSeedsAreSeeds) {
 }
 
 // On their grids: 2^-24 in f32, 2^-53 in f64.
+// In f64 some numbers must lie between the points of the coarse grid, or a word is missing.
 TEST(Uniform, NumbersLieOnTheirGrid) {
   Draw draw{.count = 5000};
   for (const double u : draw.run()) {
@@ -159,6 +168,7 @@ TEST(Uniform, NumbersLieOnTheirGrid) {
 }
 
 // Half open, also the wrong way round.
+// 4000 draws of [-3, 5) miss a tenth at one end with a probability of 1e-22.
 TEST(Uniform, BoundsAreThoseAskedFor) {
   const auto drawn = [](double low, double high) {
     return Draw{.attributes = {{"low", low}, {"high", high}}, .count = 4000}.run();
@@ -177,6 +187,7 @@ TEST(Uniform, BoundsAreThoseAskedFor) {
 }
 
 // Pearson's chi-squared of 16 equal cells: 15 degrees of freedom, 99.9 % below 37.7.
+// 16 cells are the top four bits of the word.
 TEST(Uniform, FillsItsCellsEvenly) {
   for (const uint32_t stream : {0u, 1u, 77u}) {
     for (const DType dtype : {DType::kF32, DType::kF64}) {
@@ -193,6 +204,8 @@ TEST(Uniform, FillsItsCellsEvenly) {
 }
 
 // Serial correlation at small lags.
+// Lags 1 and 2 are other words of a block, 4 is the same word of the next one. 0.03 is 4 /
+// sqrt(20000).
 TEST(Uniform, NeighboursAreIndependent) {
   Draw draw{.count = 20001};
   auto a = draw.run();
@@ -204,6 +217,8 @@ TEST(Uniform, NeighboursAreIndependent) {
 }
 
 // Moments of the normal distribution: 0, 1, 0, 3 within four deviations of a mean of 40000.
+// The terms x, x^2, x^3, x^4 have variances 1, 2, 15 and 96; over sqrt(40000) = 200, times 4: 0.02,
+// 0.028, 0.077, 0.196.
 TEST(Normal, HasTheMomentsOfTheNormal) {
   const Draw draw{.id = "random.normal", .count = 40000};
   double mean = 0, square = 0, cube = 0, fourth = 0;
@@ -223,6 +238,7 @@ TEST(Normal, HasTheMomentsOfTheNormal) {
 }
 
 // One product and one sum of the plain numbers.
+// In f32 both sides, so equality holds.
 TEST(Normal, ScalesAndShifts) {
   Draw draw{.id = "random.normal", .count = 50};
   const auto plain = draw.run();
@@ -234,6 +250,7 @@ TEST(Normal, ScalesAndShifts) {
 }
 
 // Counts within five deviations.
+// 1 leaves a single value; 6 and 10 fail a mask of bits in place of the product.
 TEST(Integers, SmallLimitsFillAllValues) {
   for (const int64_t limit : {int64_t{1}, int64_t{2}, int64_t{6}, int64_t{10}}) {
     const Draw draw{.id = "random.integers", .attributes = {{"limit", limit}}, .count = 6000};
@@ -249,6 +266,7 @@ TEST(Integers, SmallLimitsFillAllValues) {
 }
 
 // The product must not overflow 32 bits.
+// word * 2^31 needs 63 bits: cut to 32 it would give 0.
 TEST(Integers, LargeLimitsReachTheTop) {
   const Draw draw{.id = "random.integers", .attributes = {{"limit", int64_t{1} << 31}}};
   const auto values = draw.run();
@@ -258,6 +276,8 @@ TEST(Integers, LargeLimitsReachTheTop) {
 }
 
 // The mask belongs to positions, not to dtypes or shapes.
+// 60 elements in one row and in six. f64 uses the 24 bits of f32 here, and 15 to 45 are kept at
+// 0.5: four deviations.
 TEST(DropoutMask, IsTheSameForEveryDtypeAndShape) {
   const Attributes attributes = {{"p", 0.5}, {"seed", int64_t{3}}};
   const std::vector<float> ones(60, 1.0f);
@@ -276,6 +296,8 @@ TEST(DropoutMask, IsTheSameForEveryDtypeAndShape) {
 }
 
 // A larger p drops what a smaller one drops, and more.
+// Each element keeps its u while p grows, so the masks are nested. A mask drawn anew would bring
+// elements back.
 TEST(DropoutMask, GrowsWithP) {
   const Tensor ones = f32(Shape{500}, std::vector<float>(500, 1.0f));
   std::vector<bool> dropped(500, false);
@@ -296,6 +318,8 @@ TEST(DropoutMask, GrowsWithP) {
 }
 
 // Slopes of rrelu lie between the bounds and touch no positive element.
+// About a thousand elements are below 0: their slopes come within 0.01 of both bounds. 1e-7 is what
+// rounding the bounds to f32 costs.
 TEST(RreluSlopes, StayBetweenTheBounds) {
   const auto x = normals(2000, 5);
   for (const char* generator : {"philox", "lcg"}) {

@@ -35,9 +35,12 @@ AxisOffsets::AxisOffsets(const Shape& shape, std::span<const int> axes) {
     are_neighbours = are_neighbours && (i == 0 || axes[i] == axes[i - 1] + 1);
   }
   const auto strides = dense_strides(shape);
+  // Axes that follow one another are a single axis of the product of their extents, whose stride is
+  // that of the last.
   if (!axes.empty()) stride_ = strides[static_cast<size_t>(axes.back())];
   if (are_neighbours || count_ == 0) return;
   list_.reserve(static_cast<size_t>(count_));
+  // Row-major: the last axis counts fastest, whatever lies between the axes in memory.
   for (int64_t i = 0; i < count_; ++i) {
     int64_t rest = i, offset = 0;
     for (size_t a = axes.size(); a-- > 0;) {
@@ -53,6 +56,7 @@ Result<ReducedAxes> ReducedAxes::make(const Shape& shape, std::span<const int64_
   QUERN_ASSIGN_OR_RETURN(const auto is_reduced, reduced_flags(shape.rank(), axes));
   std::vector<int> kept, reduced;
   for (int axis = 0; axis < shape.rank(); ++axis) {
+    // Both lists ascend, as AxisOffsets wants.
     (is_reduced[static_cast<size_t>(axis)] ? reduced : kept).push_back(axis);
   }
   ReducedAxes result;

@@ -28,6 +28,8 @@ class AxisOffsets {
 };
 
 // The split of a shape into reduced axes (all where none are named) and the others.
+// Example: x [2, 3, 4] over axes 0 and 2. Output o starts at output_offset(o) = 4 o; its element i
+// is at reduced_offset(i) = 12 (i / 4) + i % 4 from there, i = 0 .. 7.
 class ReducedAxes {
  public:
   // Errors: an axis out of range or named twice.
@@ -44,6 +46,7 @@ class ReducedAxes {
 };
 
 // The extents after the reduction. Errors as ReducedAxes::make.
+// Extents may be symbolic; kept ones stay, reduced ones vanish or become 1.
 Result<std::vector<Dim>> reduced_dims(const TensorType& x, std::span<const int64_t> axes,
                                       bool keep_dims);
 

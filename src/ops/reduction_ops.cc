@@ -39,6 +39,7 @@ struct L1Norm : Sum {
     if constexpr (std::is_floating_point_v<T>) {
       return std::abs(x);
     } else {
+      // Negated in the accumulator: the lowest integer of a width has no positive there.
       return x < 0 ? A(0) - static_cast<A>(x) : static_cast<A>(x);
     }
   }
@@ -102,6 +103,7 @@ struct SumKernel {
       FloatOutput<T> y(context.outputs[0]);
       reduce_all<Formula, T>(axes, x, y);
     } else {
+      // uint64_t wraps by definition and has the bits that i64 would.
       IntegerElements<uint64_t> y(context.outputs[0]);
       reduce_all<Formula, uint64_t>(axes, x, y);
     }
@@ -122,6 +124,7 @@ struct MeanKernel {
       IntegerElements<uint64_t> target(sums.data(), axes.num_outputs());
       reduce_all<Sum, uint64_t>(axes, x, target);
       for (size_t o = 0; o < sums.size(); ++o) {
+        // The 64 bits are read as signed, for unsigned inputs too.
         const auto sum = static_cast<double>(static_cast<int64_t>(sums[o]));
         context.outputs[0].as<double>()[o] = sum / static_cast<double>(axes.num_reduced());
       }
@@ -136,6 +139,7 @@ struct SelectKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     QUERN_ASSIGN_OR_RETURN(const ReducedAxes axes, reduced_axes(context));
+    // No outputs, no question: an empty result of an empty tensor is fine.
     if (axes.num_reduced() == 0 && axes.num_outputs() > 0) {
       return fail::invalid(
           "The largest or smallest of no elements is not defined; 'x' has the "
@@ -207,7 +211,9 @@ struct ArgminKernel {
   static Result<void> run(const KernelContext& context) {
     const int64_t n = context.inputs[0].shape.last();
     const int64_t num_rows = context.inputs[0].shape.num_rows();
+    // Before the check: without rows their length does not matter.
     if (num_rows == 0) return {};
+    // Indices are i32, which must hold n - 1.
     if (n < 1 || n > std::numeric_limits<int32_t>::max()) {
       return fail::invalid("reduction.argmin needs 1 to 2^31 - 1 elements in a row, not {}.", n);
     }

@@ -18,6 +18,7 @@ using Integers = std::vector<int64_t>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
+// Both signs and many digits, so that sums round; 7919 is a prime and scatters neighbours.
 std::vector<float> wavy(size_t n) {
   std::vector<float> x(n);
   for (size_t i = 0; i < n; ++i) x[i] = float(int(i * 7919 % 257) - 128) * 0.37f;
@@ -25,6 +26,7 @@ std::vector<float> wavy(size_t n) {
 }
 
 // Bits of an independent program, every length.
+// 12 lengths from 0 to 10,000 lie around 32 lanes and chunks of 4,096, with short last chunks.
 TEST(Reduction, WholeTensorsFollowTheGoldenBits) {
   const auto archive = read_npz(std::string(QUERN_SUITES_DIR) + "/strict_golden/lanes.npz");
   if (!archive) GTEST_SKIP() << archive.error().message;
@@ -46,6 +48,7 @@ TEST(Reduction, WholeTensorsFollowTheGoldenBits) {
 }
 
 // Axes 0 and 2 are not neighbours: the reduced elements count in row-major order.
+// A row of 41 does not end at lane 31: counting lanes anew in each row gives other bits.
 TEST(Reduction, SeveralAxesCountInRowMajorOrder) {
   const std::vector<float> x = wavy(5 * 3 * 41);
   const Tensor y = run_one("reduction.sum", {f32(Shape{5, 3, 41}, x)},
@@ -60,6 +63,7 @@ TEST(Reduction, SeveralAxesCountInRowMajorOrder) {
 }
 
 // Elements of one result that do not lie together.
+// The result's elements are those at even and at odd places: 1 3 5 7 and 8 6 4 2.
 TEST(Reduction, LeadingAxes) {
   const Tensor y = run_one("reduction.reduce_max", {f32(Shape{2, 2, 2}, {1, 8, 3, 6, 5, 4, 7, 2})},
                            {{"axes", Integers{0, 1}}});
@@ -69,6 +73,7 @@ TEST(Reduction, LeadingAxes) {
 // At the store.
 TEST(Reduction, NarrowFloatsRoundOnce) {
   // 2048 + 1 is a tie in f16; the sum in f32 is 2048 + 3, which rounds to 2052.
+  // 2051 is a tie of 2050 and 2052; rounded after each addition the sum would stay 2048.
   std::vector<uint16_t> x;
   for (const float v : {2048.0f, 1.0f, 1.0f, 1.0f}) x.push_back(to_f16(v));
   const Tensor y = run_one("reduction.sum", {tensor_of(DType::kF16, Shape{4}, x)});
@@ -76,6 +81,7 @@ TEST(Reduction, NarrowFloatsRoundOnce) {
 }
 
 // In 64 bits that wrap.
+// Sums pass the range of i8 at once: 384, -130 / 4, and a product of 128 * 128 * 127.
 TEST(Reduction, IntegersAreExact) {
   const Tensor x = tensor_of<int8_t>(DType::kI8, Shape{4}, {-128, -128, 127, -1});
   EXPECT_EQ(values_of<int64_t>(run_one("reduction.sum", {x})), (Integers{-130}));
@@ -90,6 +96,7 @@ TEST(Reduction, IntegersAreExact) {
 }
 
 // Sums of nothing, and maxima that do not exist.
+// [2, 0] over everything is one empty sum, over axis 1 two of them, over axis 0 none.
 TEST(Reduction, EmptyTensors) {
   const Tensor none = f32(Shape{2, 0}, {});
   EXPECT_TRUE(all_same_bits(values_of<float>(run_one("reduction.sum", {none})), {0.0f}));
@@ -114,6 +121,7 @@ TEST(Reduction, SpecialValues) {
 }
 
 // An order that a plain loop does not have.
+// In a plain loop 1e16 + 1 is 1e16 and the result is 0.
 TEST(Reduction, CancellationFollowsTheLanes) {
   // Lane 0 and lane 2 join before lane 1.
   const Tensor y = run_one("reduction.sum", {f64(Shape{3}, {1e16, 1, -1e16})});
@@ -131,6 +139,7 @@ TEST(Reduction, RefusesBadAxes) {
 }
 
 // The order that ties are broken in.
+// Equal ones, equal zeros of both signs, two NaNs: always the first.
 TEST(Argmin, FirstNaNElseLowestIndex) {
   const Tensor x = f32(Shape{3, 3}, {2, 1, 1, 0.0f, -0.0f, 1, 5, kNaN, kNaN});
   EXPECT_EQ(values_of<int32_t>(run_one("reduction.argmin", {x})), (std::vector<int32_t>{1, 0, 1}));

@@ -15,6 +15,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // The groups of elements that a reduction over `axes` joins, in row-major order of what is kept.
+// Written apart from the engine: the position of each element, then the group of its kept part.
 std::vector<std::vector<double>> groups_of(const std::vector<double>& x, const Shape& shape,
                                            const std::vector<bool>& is_reduced) {
   int64_t kept_count = 1;
@@ -45,6 +46,7 @@ std::vector<double> fold_groups(const std::vector<std::vector<double>>& groups, 
   return results;
 }
 
+// An oracle with a longer mantissa where the host has one.
 double sum_of(const std::vector<double>& x) {
   long double sum = 0;
   for (const double v : x) sum += v;
@@ -52,6 +54,8 @@ double sum_of(const std::vector<double>& x) {
 }
 
 // Every subset of the axes of a tensor of rank 4.
+// 15 subsets; axes are named in falling order, the odd ones from the end. Selections are exact,
+// sums differ from the oracle by their order of rounding.
 TEST(ReductionValues, EverySetOfAxes) {
   const Shape shape{3, 4, 5, 2};
   const Tensor x = normal_f64(shape, 1);
@@ -103,6 +107,8 @@ TEST(ReductionValues, EverySetOfAxes) {
 }
 
 // Lengths around the 32 partials and the chunks of 4096: exact where all terms are small integers.
+// Terms from -7 to 7 add exactly in f32, so an element lost or taken twice shows. The maximum
+// stands last and the minimum in the middle, where a short chunk could drop them.
 TEST(ReductionValues, EveryLengthIsCountedOnce) {
   for (const int64_t n :
        {1, 2, 31, 32, 33, 63, 64, 65, 1000, 4095, 4096, 4097, 8191, 8192, 8193, 10000}) {
@@ -125,6 +131,7 @@ TEST(ReductionValues, EveryLengthIsCountedOnce) {
 }
 
 // Signed and unsigned, where they overflow.
+// (-128) * 127 * (-128), 383 = 128 + 127 + 128, and -129 / 3 = -43 as f64.
 TEST(ReductionValues, IntegersOfEveryWidth) {
   const Tensor bytes = tensor_of<int8_t>(DType::kI8, Shape{3}, {-128, 127, -128});
   EXPECT_EQ(values_of<int64_t>(run_one("reduction.sum", {bytes})).at(0), -129);
@@ -140,6 +147,7 @@ TEST(ReductionValues, IntegersOfEveryWidth) {
 }
 
 // By axis: some results of no elements, or no results.
+// Three sums of nothing; then a tensor whose kept axis is empty, where there is nothing to refuse.
 TEST(ReductionValues, NoElements) {
   const Tensor none = f64(Shape{0, 3}, {});
   const Attributes rows = {{"axes", std::vector<int64_t>{0}}};
@@ -153,6 +161,7 @@ TEST(ReductionValues, NoElements) {
 }
 
 // IEEE, whatever the order of elements.
+// Infinities of both signs, 0 times infinity, a NaN between numbers, zeros of both signs.
 TEST(ReductionValues, SpecialNumbers) {
   const auto of = [](const char* id, std::vector<double> x) {
     const auto n = static_cast<int64_t>(x.size());
@@ -171,6 +180,7 @@ TEST(ReductionValues, SpecialNumbers) {
 // Norms -----------------------------------------------------------------------------------------
 
 // What the operation is for.
+// Without eps only rounding separates the variance from 1; the input spreads by 30.
 TEST(NormProperties, LayerNormHasMeanZeroAndVarianceOne) {
   const Tensor x = normal_f64(Shape{5, 100}, 2, 30);
   const auto y = run_f64("math.layernorm", {x}, {{"eps", 0.0}});
@@ -184,6 +194,7 @@ TEST(NormProperties, LayerNormHasMeanZeroAndVarianceOne) {
 }
 
 // Affine changes of the input vanish.
+// x - mean loses two digits to the shift of 100, hence 1e-11.
 TEST(NormProperties, LayerNormForgetsShiftAndScale) {
   const auto x = normals(60, 3);
   std::vector<double> moved;
@@ -194,6 +205,7 @@ TEST(NormProperties, LayerNormForgetsShiftAndScale) {
 }
 
 // Its mean of squares is 1.
+// Squares of about 1e-6, where the usual eps would be half of the sum.
 TEST(NormProperties, RmsNormHasLengthRootN) {
   const Tensor x = normal_f64(Shape{4, 50}, 4, 1e-3);
   const auto y = run_f64("math.rmsnorm", {x}, {{"eps", 0.0}});
@@ -221,7 +233,7 @@ TEST(NormProperties, EpsilonDecidesSmallRows) {
                        {0.7071067811865475, -0.7071067811865475}, 1e-13));
 }
 
-// Against numpy.
+// Against plain loops over groups and channels.
 TEST(NormValues, GroupsChannelsAndStoredStatistics) {
   const Shape shape{2, 4, 3};
   const Tensor x = normal_f64(shape, 6);
@@ -253,6 +265,7 @@ TEST(NormValues, GroupsChannelsAndStoredStatistics) {
 }
 
 // No weight is not a weight of 0.
+// An absent weight is a step left out, so the bias is one exact sum away.
 TEST(NormValues, AbsentVectorsAreLeftOut) {
   const Tensor x = normal_f64(Shape{2, 3}, 7);
   const Tensor bias = f64(Shape{3}, {1, 2, 3});
@@ -266,6 +279,7 @@ TEST(NormValues, AbsentVectorsAreLeftOut) {
 // Softmax ----------------------------------------------------------------------------------------
 
 // Over many seeds and widths.
+// A spread of 0.1 makes nearly equal shares, 80 lets most of them underflow to 0.
 TEST(SoftmaxProperties, RowsArePositiveAndSumToOne) {
   for (const int64_t n : {1, 2, 33, 500}) {
     for (const double spread : {0.1, 5.0, 80.0}) {
@@ -282,6 +296,7 @@ TEST(SoftmaxProperties, RowsArePositiveAndSumToOne) {
 }
 
 // Only differences count.
+// The shift rounds the differences of x, hence 1e-10.
 TEST(SoftmaxProperties, IgnoresAShiftAndKeepsTheOrder) {
   const auto x = normals(40, 8, 3);
   std::vector<double> shifted;
@@ -292,6 +307,7 @@ TEST(SoftmaxProperties, IgnoresAShiftAndKeepsTheOrder) {
 }
 
 // Three operations, one row.
+// exp(log softmax) is softmax, and log softmax is x - logsumexp.
 TEST(SoftmaxProperties, LogarithmsAgree) {
   const Tensor x = normal_f64(Shape{4, 25}, 9, 6);
   const auto y = run_f64("math.softmax", {x}), log_y = run_f64("activation.log_softmax", {x});
@@ -303,6 +319,7 @@ TEST(SoftmaxProperties, LogarithmsAgree) {
 }
 
 // The maximum is subtracted first.
+// -3e38 - 3e38 overflows to -infinity, whose exponential is the 0 that is right.
 TEST(SoftmaxProperties, HugeScoresDoNotOverflow) {
   const auto y = run_f32("math.softmax", {f32(Shape{3}, {3e38f, 3e38f, -3e38f})});
   EXPECT_EQ(y, (std::vector<float>{0.5f, 0.5f, 0.0f}));
@@ -316,6 +333,8 @@ TEST(SoftmaxProperties, HugeScoresDoNotOverflow) {
 // ---------------------------------------------------------------------------------------
 
 // With ties, against std::stable_sort.
+// Seven values among up to 40 elements tie in nearly every row; every fifth row has a NaN and every
+// seventh -infinity. argmax must agree with the first.
 TEST(TopKProperties, IsTheStartOfAStableSort) {
   std::mt19937 random(10);
   for (int repeat = 0; repeat < 50; ++repeat) {
@@ -345,6 +364,7 @@ TEST(TopKProperties, IsTheStartOfAStableSort) {
 }
 
 // Against a plain search, with ties.
+// Nine values, so most rows have several smallest. Then: the first NaN beats -infinity.
 TEST(ArgminProperties, IsTheFirstOfTheSmallest) {
   std::mt19937 random(11);
   for (int repeat = 0; repeat < 50; ++repeat) {
@@ -363,6 +383,7 @@ TEST(ArgminProperties, IsTheFirstOfTheSmallest) {
 }
 
 // The order is part of the definition.
+// Lengths around one block; a dot product and its alias must have the bits of the loops here.
 TEST(DotProperties, ProductsSumInBlocks) {
   for (const int64_t n : {0, 1, 255, 256, 257, 1000}) {
     const Tensor a = normal_f64(Shape{n}, 12), b = normal_f64(Shape{n}, 13);
@@ -381,6 +402,7 @@ TEST(DotProperties, ProductsSumInBlocks) {
 }
 
 // A product with the unit matrix is the matrix; (ab)c = a(bc) up to rounding; (ab)^T = b^T a^T.
+// All extents differ, so that a swapped index cannot pass unseen.
 TEST(MatmulProperties, UnitAssociativityAndTransposes) {
   const Tensor a = normal_f64(Shape{4, 5}, 14), b = normal_f64(Shape{5, 3}, 15),
                c = normal_f64(Shape{3, 6}, 16);

@@ -9,6 +9,7 @@
 
 namespace quern {
 
+// How frequencies extend a context: not at all, all divided by `factor`, or by YaRN's ramp.
 enum class RopeScaling : uint8_t { kNone, kLinear, kYarn };
 enum class RopeStyle : uint8_t {
   kInterleaved,  // pairs (2i, 2i + 1)

@@ -24,12 +24,15 @@ RopeStyle style_of(const Attributes& attributes) {
 }
 
 // Rotates the pairs of the first 2 * cos.size() elements in place.
+// With three pairs of eight elements:
+//   interleaved  (0 1)(2 3)(4 5) 6 7       half  (0 3)(1 4)(2 5) 6 7
 template <class T>
 void rotate(RopeStyle style, std::span<const T> cos, std::span<const T> sin, T* x) {
   const size_t pairs = cos.size();
   for (size_t i = 0; i < pairs; ++i) {
     const size_t first = style == RopeStyle::kInterleaved ? 2 * i : i;
     const size_t second = style == RopeStyle::kInterleaved ? 2 * i + 1 : i + pairs;
+    // Both are read before either is written. Each product rounds, then the difference or sum.
     const T x0 = x[first], x1 = x[second];
     x[first] = x0 * cos[i] - x1 * sin[i];
     x[second] = x0 * sin[i] + x1 * cos[i];
@@ -41,6 +44,7 @@ Result<void> check_numbers(const Attributes& attributes,
                            std::initializer_list<std::string_view> positive) {
   for (const std::string_view name : positive) {
     const double value = attributes.number(name);
+    // NaN fails both comparisons.
     if (value > 0.0 && value <= 1e300) continue;
     return fail::invalid("Attribute '{}' is {}; it must be above 0 and at most 1e300.", name,
                          value);
@@ -61,6 +65,7 @@ Result<std::vector<TensorType>> infer_rope(const InferContext& context) {
   }
   QUERN_TRY(check_numbers(context.attributes, {"base"}));
   const int64_t start = context.attributes.integer("start_position");
+  // Far from the ends of i64: start + t cannot overflow.
   if (start < -kLargestPosition || start > kLargestPosition) {
     return fail::invalid("Attribute 'start_position' is {}; the limit is {} either way.", start,
                          kLargestPosition);
@@ -87,6 +92,7 @@ struct Angles {
 template <class T, class F>
 Angles<T> angles_of(const RopeSpec& spec, std::span<const double> factors, int64_t rows,
                     F&& position) {
+  // The same for all rows; only the product with the position differs.
   const std::vector<double> frequencies = rope_frequencies(spec, factors);
   const size_t pairs = frequencies.size();
   const size_t count = static_cast<size_t>(rows) * pairs;
@@ -106,10 +112,12 @@ void rope(const KernelContext& context) {
   const int64_t tokens = x.shape[2], d = x.shape[3];
   const RopeSpec spec{.n_rot = d, .base = context.attributes.number("base")};
   const int64_t start = context.attributes.integer("start_position");
+  // One table for all heads and batches.
   const auto angles = angles_of<T>(spec, {}, tokens, [&](int64_t t) { return start + t; });
   const RopeStyle style = style_of(context.attributes);
   std::vector<T> row(static_cast<size_t>(d));
   for (int64_t r = 0; r < x.shape.num_rows(); ++r) {
+    // Rows of [B, H, T, D] come token by token inside a head: the token is r mod T.
     load_row(x, r * d, d, row.data());
     rotate(style, angles.cos_row(r % tokens), angles.sin_row(r % tokens), row.data());
     store_row(context.outputs[0], r * d, d, row.data());
@@ -124,6 +132,7 @@ Result<void> run_rope(const KernelContext& context) {
 
 // Partial rotation leaves the elements past n_rot as they are.
 Result<void> check_rope_at_attributes(const Attributes& attributes, int64_t d) {
+  // 0 stands for the whole head, which must then be even.
   const int64_t n_rot = attributes.integer("n_rot");
   if (n_rot < 0 || n_rot > d || n_rot % 2 != 0 || (n_rot == 0 && d % 2 != 0)) {
     return fail::invalid(
@@ -165,6 +174,7 @@ template <class T>
 void rope_at(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const int64_t tokens = x.shape[0], heads = x.shape[1], d = x.shape[2];
+  // Negative positions turn the other way; nothing forbids them.
   const auto* positions = context.inputs[1].as<const int32_t>();
   const auto angles =
       angles_of<T>(rope_spec(context.attributes, d), load_all<double>(context.inputs[2]), tokens,
@@ -172,6 +182,7 @@ void rope_at(const KernelContext& context) {
   const RopeStyle style = style_of(context.attributes);
   std::vector<T> row(static_cast<size_t>(d));
   for (int64_t r = 0; r < tokens * heads; ++r) {
+    // Rows of [T, H, D] come head by head inside a token: the token is r / H.
     load_row(x, r * d, d, row.data());
     rotate(style, angles.cos_row(r / heads), angles.sin_row(r / heads), row.data());
     store_row(context.outputs[0], r * d, d, row.data());
@@ -184,6 +195,7 @@ Result<void> run_rope_at(const KernelContext& context) {
   return {};
 }
 
+// What the documents of both operations begin with.
 constexpr std::string_view kRotation =
     "angle = position * f_i with f_i = pow(base, -(2i / n_rot)) in f64; c = cos(angle), "
     "s = sin(angle), rounded once to the type computed in; a pair becomes "

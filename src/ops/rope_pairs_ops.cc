@@ -10,6 +10,8 @@ namespace {
 
 using namespace type_rules;
 
+// x [T, 2 half_dim], cos and sin [T, half_dim], all of one float dtype. The attribute repeats what
+// the extents say, and must agree.
 Result<std::vector<TensorType>> infer_rope_pairs(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   const int64_t half_dim = context.attributes.integer("half_dim");
@@ -25,11 +27,15 @@ Result<std::vector<TensorType>> infer_rope_pairs(const InferContext& context) {
   return std::vector<TensorType>{x};
 }
 
+// The rotation of positional.rope in style interleaved, with angles from outside: (x0 c - x1 s, x0
+// s + x1 c), each product rounded, then the sum.
 struct RopePairsKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     const FloatInput<T> x(context.inputs[0]), cos(context.inputs[1]), sin(context.inputs[2]);
     FloatOutput<T> y(context.outputs[0]);
+    // A row of x has as many pairs as a row of cos has elements, so one index serves the whole
+    // tensor.
     for (int64_t i = 0; i < cos.size(); ++i) {
       const T x0 = x[2 * i], x1 = x[2 * i + 1];
       y[2 * i] = x0 * cos[i] - x1 * sin[i];

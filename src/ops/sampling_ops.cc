@@ -19,11 +19,13 @@ using namespace op_parts;
 using namespace type_rules;
 using Types = std::vector<TensorType>;
 
+// One distribution of rank 1; a batch is a node for each row.
 Result<void> check_logits(const TensorType& logits) {
   QUERN_TRY(expect_float("logits", logits));
   return expect_rank("logits", logits, 1);
 }
 
+// One id, i32 [1].
 Result<Types> infer_greedy(const InferContext& context) {
   QUERN_TRY(check_logits(*context.inputs[0]));
   return Types{{DType::kI32, {Dim::constant(1)}}};
@@ -32,6 +34,8 @@ Result<Types> infer_greedy(const InferContext& context) {
 // Outputs token [1], kept_ids [kept], kept_probs [kept].
 Result<Types> sample_types(const InferContext& context, const Dim& kept) {
   const double temperature = context.attributes.number("temperature");
+  // NaN fails the comparison. Infinity would make all weights equal, whatever the logits are; 0 is
+  // allowed and means greedy.
   if (!(temperature >= 0) || std::isinf(temperature)) {
     return fail::invalid("Attribute 'temperature' is {}; it must be finite and 0 or more.",
                          temperature);
@@ -40,6 +44,8 @@ Result<Types> sample_types(const InferContext& context, const Dim& kept) {
       {DType::kI32, {Dim::constant(1)}}, {DType::kI32, {kept}}, {context.inputs[0]->dtype, {kept}}};
 }
 
+// The number kept is min(top_k, N). Beside a symbol it is the symbol itself, because the smaller of
+// the two is no extent that can be written; then places are padded.
 Result<Types> infer_top_k(const InferContext& context) {
   QUERN_TRY(check_logits(*context.inputs[0]));
   const int64_t k = context.attributes.integer("top_k");
@@ -49,6 +55,7 @@ Result<Types> infer_top_k(const InferContext& context) {
   return sample_types(context, keeps_all ? vocabulary : Dim::constant(k));
 }
 
+// How many tokens reach p shows only in the run, so the outputs have room for all of them.
 Result<Types> infer_top_p(const InferContext& context) {
   QUERN_TRY(check_logits(*context.inputs[0]));
   const double p = context.attributes.number("top_p");
@@ -61,6 +68,7 @@ template <class T>
 Result<int64_t> greedy(const FloatInput<T>& logits) {
   if (logits.size() == 0) return fail::invalid("There are no logits to sample from.");
   int64_t best = 0;
+  // From 0, so that a NaN in the first place is found as well.
   for (int64_t i = 0; i < logits.size(); ++i) {
     if (logits[i] != logits[i]) return fail::invalid("Logit {} is NaN.", i);
     if (logits[i] > logits[best]) best = i;
@@ -76,6 +84,7 @@ Result<int64_t> finite_greedy(const FloatInput<T>& logits) {
   return fail::invalid("The largest logit, at {}, is {}; it must be finite.", best, logits[best]);
 }
 
+// The argmax alone: no random number, no temperature.
 struct GreedyKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -94,6 +103,8 @@ struct Candidates {
   T total = 0;  // lanes(32) sum over the vocabulary in its own order
 };
 
+// max = best / t; weight = exp(logit / t - max), each step rounded. The total is taken before
+// sorting, so that no order of ties can touch it.
 template <class T>
 Result<Candidates<T>> rank_candidates(const FloatInput<T>& logits, double temperature) {
   QUERN_ASSIGN_OR_RETURN(const int64_t best, finite_greedy(logits));
@@ -104,7 +115,9 @@ Result<Candidates<T>> rank_candidates(const FloatInput<T>& logits, double temper
   result.total = lanes_sum<T>(logits.size(), weight);
   result.ids.resize(static_cast<size_t>(logits.size()));
   std::iota(result.ids.begin(), result.ids.end(), 0);
+  // Stable: equal logits stay in the order of their ids.
   std::ranges::stable_sort(result.ids, [&](int32_t a, int32_t b) { return logits[a] > logits[b]; });
+  // The same steps as in the total, hence the same bits.
   for (const int32_t id : result.ids) result.weights.push_back(weight(id));
   return result;
 }
@@ -112,12 +125,15 @@ Result<Candidates<T>> rank_candidates(const FloatInput<T>& logits, double temper
 // Writes the kept candidates with renormalised probabilities and draws one of them.
 template <class T>
 void draw(const KernelContext& context, const Candidates<T>& candidates, size_t num_kept) {
+  // A plain sum in falling order of weights, over what is kept.
   T sum = 0;
   for (size_t i = 0; i < num_kept; ++i) sum = sum + candidates.weights[i];
   FloatOutput<T> probabilities(context.outputs[2]);
   auto* kept = context.outputs[1].as<int32_t>();
+  // No id is -1, and padding has no share.
   std::fill_n(kept, probabilities.size(), -1);
   std::fill_n(probabilities.data(), probabilities.size(), T(0));
+  // One number of 24 bits for the draw, word 0 of the node's sequence.
   const T u = random_words(context).uniform_f32(0);
   // Rounded probabilities may sum to less than u: then the last that has a share is drawn.
   size_t chosen = 0;
@@ -128,6 +144,7 @@ void draw(const KernelContext& context, const Candidates<T>& candidates, size_t 
     const T p = candidates.weights[i] / sum;
     probabilities[static_cast<int64_t>(i)] = p;
     reached = reached + p;
+    // `chosen` follows the tokens that have a share until the running sum passes u, and then stays.
     if (!is_drawn && p > T(0)) chosen = i;
     is_drawn = is_drawn || u < reached;
   }
@@ -142,6 +159,7 @@ Result<void> sample_greedily(const KernelContext& context, const FloatInput<T>& 
   return {};
 }
 
+// The k largest logits; a tie at the border goes to the lower ids.
 struct TopKKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -155,6 +173,8 @@ struct TopKKernel {
   }
 };
 
+// Shares of the whole vocabulary add up in falling order until they reach top_p, which rounds to T.
+// The token that crosses is kept, and there is always one.
 struct TopPKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -173,6 +193,7 @@ struct TopPKernel {
   }
 };
 
+// What both samplers share. `limit` is top_k or top_p; the words of the document hold for both.
 OpDef sample_op(std::string id, std::string doc, AttributeDef limit, OpDef::Infer infer,
                 OpDef::Kernel kernel) {
   return {.id = std::move(id),

@@ -9,11 +9,13 @@
 namespace quern::test {
 namespace {
 
+// Weights 1, e, e^2 and e^3: token 3 is the likeliest.
 const Tensor& logits() {
   static const Tensor tensor = f32(Shape{4}, {0, 1, 2, 3});
   return tensor;
 }
 
+// Token, kept ids and kept shares; empty tensors after a failure.
 std::vector<Tensor> top_k(const Tensor& x, int64_t k, double temperature, int64_t seed) {
   auto outputs = run_op("sampling.top_k_sample", {x},
                         {{"top_k", k}, {"temperature", temperature}, {"seed", seed}});
@@ -22,6 +24,8 @@ std::vector<Tensor> top_k(const Tensor& x, int64_t k, double temperature, int64_
 }
 
 // Frequencies of many draws.
+// Two are kept: 3 with 1 / (1 + e^-1) = 0.731, and 2. Tokens 0 and 1 must never come. 0.05 is 5
+// sqrt(0.73 * 0.27 / 2000).
 TEST(TopKSample, DrawsWithTheKeptProbabilities) {
   int counts[4] = {};
   double probability = 0;
@@ -36,6 +40,7 @@ TEST(TopKSample, DrawsWithTheKeptProbabilities) {
 }
 
 // Kept ids have a fixed number.
+// One candidate with all of the share; two of the three places are padding.
 TEST(TopKSample, TemperatureZeroIsGreedyAndPadsWithMinusOne) {
   const auto outputs = top_k(logits(), 3, 0.0, 1);
   EXPECT_EQ(values_of<int32_t>(outputs[0]), (std::vector<int32_t>{3}));
@@ -44,12 +49,14 @@ TEST(TopKSample, TemperatureZeroIsGreedyAndPadsWithMinusOne) {
 }
 
 // A stable order.
+// The cut goes through three equal logits: ids 0 and 2 stay, 3 falls away.
 TEST(TopKSample, EqualLogitsKeepTheLowestIds) {
   const auto outputs = top_k(f32(Shape{4}, {1, 2, 1, 1}), 3, 1.0, 1);
   EXPECT_EQ(values_of<int32_t>(outputs[1]), (std::vector<int32_t>{1, 0, 2}));
 }
 
 // The sum reaches p with it, not before it.
+// Four shares of 1/4: the second reaches 0.5 exactly, so a third would be one too many.
 TEST(TopPSample, KeepsTheTokenThatCrosses) {
   const auto outputs = run_op("sampling.top_p_sample", {f32(Shape{4}, {0, 0, 0, 0})},
                               {{"top_p", 0.5}, {"seed", int64_t{3}}});
@@ -59,6 +66,8 @@ TEST(TopPSample, KeepsTheTokenThatCrosses) {
 }
 
 // NaN would draw anything.
+// In order: NaN, +infinity, only -infinity, no logits, top_k = 0, a negative temperature, p = 0, p
+// above 1, and logits of rank 2.
 TEST(Sampling, RefusesBadLogitsAndAttributes) {
   const float inf = std::numeric_limits<float>::infinity();
   const auto refused = [](std::vector<float> x, Attributes attributes) {

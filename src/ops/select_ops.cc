@@ -26,9 +26,12 @@ Result<std::vector<TensorType>> infer_select_rows(const InferContext& context) {
 Result<void> run_select_rows(const KernelContext& context) {
   const TensorView& z = context.outputs[0];
   const int64_t rows = z.shape[0];
+  // Also keeps the division below from dividing by 0.
   if (rows == 0) return {};
+  // All that follows the first axis is one run of bytes.
   const int64_t row_bytes = z.shape.num_elements() / rows * dtype_info(z.dtype).block_bytes;
   for (int64_t row = 0; row < rows; ++row) {
+    // Any number but 0 takes y; the choice is read row by row, elements never.
     const bool takes_y = context.inputs[2].as<const int32_t>()[row] != 0;
     std::memcpy(z.data + row * row_bytes, context.inputs[takes_y ? 1 : 0].data + row * row_bytes,
                 static_cast<size_t>(row_bytes));

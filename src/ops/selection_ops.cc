@@ -26,6 +26,7 @@ Result<void> check_extent(int64_t n) {
 Result<void> check_rows(const TensorType& x) {
   QUERN_TRY(expect_float("x", x));
   QUERN_TRY(expect_rank_at_least("x", x, 1));
+  // A constant is its factor; a symbol waits for the run.
   return x.dims.back().is_constant() ? check_extent(x.dims.back().factor) : Result<void>{};
 }
 
@@ -47,6 +48,7 @@ void argmax(const TensorView& x, int32_t* indices) {
   for (int64_t r = 0; r < x.shape.num_rows(); ++r) {
     load_row(x, r * n, n, row.data());
     size_t best = 0;
+    // Only a larger element takes over, so that the lowest index of equals stays.
     for (size_t i = 1; i < row.size(); ++i) {
       if (is_larger_or_nan(row[i], row[best])) best = i;
     }
@@ -67,6 +69,7 @@ Result<std::vector<TensorType>> infer_top_k(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(check_rows(x));
   const int64_t k = context.attributes.integer("k");
+  // Against a symbol only the lower limit can be checked.
   const bool is_too_many = x.dims.back().is_constant() && k > x.dims.back().factor;
   if (k < 1 || is_too_many) {
     return fail::invalid("Attribute 'k' is {}; it must be from 1 to the last extent of {}.", k,
@@ -86,13 +89,16 @@ void top_k(const TensorView& x, const TensorView& values, int32_t* indices) {
   std::vector<int32_t> order(static_cast<size_t>(n));
   for (int64_t r = 0; r < x.shape.num_rows(); ++r) {
     load_row(x, r * n, n, row.data());
+    // Indices are sorted, the row stays where it is.
     std::iota(order.begin(), order.end(), 0);
+    // partial_sort keeps no order of equals; the index as last criterion does.
     std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int32_t a, int32_t b) {
       const T va = row[static_cast<size_t>(a)], vb = row[static_cast<size_t>(b)];
       if (is_larger_or_nan(va, vb)) return true;
       return !is_larger_or_nan(vb, va) && a < b;
     });
     std::copy_n(order.begin(), k, indices + r * k);
+    // A narrow float that widened rounds back to its own bits.
     for (size_t i = 0; i < best.size(); ++i) best[i] = row[static_cast<size_t>(order[i])];
     store_row(values, r * k, k, best.data());
   }

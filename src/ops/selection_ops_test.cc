@@ -22,6 +22,7 @@ std::vector<int32_t> argmax(const Tensor& x) {
 }
 
 // Greedy decoding must not depend on the machine.
+// A tie of two rows, of zeros of both signs, and of -infinity with itself, which is a value too.
 TEST(Argmax, TakesTheLowestIndexAmongEquals) {
   EXPECT_EQ(argmax(f32({2, 3}, {1, 3, 3, 7, 7, 0})), (std::vector<int32_t>{1, 0}));
   EXPECT_EQ(argmax(f32({3}, {-0.0f, 0.0f, -1})), (std::vector<int32_t>{0}));
@@ -29,12 +30,14 @@ TEST(Argmax, TakesTheLowestIndexAmongEquals) {
 }
 
 // A broken row shows.
+// NaN at 1 and 3 beats infinity, and the first of the two wins.
 TEST(Argmax, CountsNanAsLargest) {
   EXPECT_EQ(argmax(f32({4}, {1, kNan, kInf, kNan})), (std::vector<int32_t>{1}));
   EXPECT_EQ(argmax(f32({2}, {kNan, kNan})), (std::vector<int32_t>{0}));
 }
 
 // Rounded to f32, neighbours would tie.
+// 1 + 1e-15 and 1 differ in f64 only. The result drops the last axis alone.
 TEST(Argmax, KeepsLeadingAxesAndComparesF64Exactly) {
   const Tensor x = run_one("reduction.argmax", {f32({2, 1, 2}, {0, 1, 1, 0})});
   EXPECT_EQ(x.shape(), (Shape{2, 1}));
@@ -42,6 +45,7 @@ TEST(Argmax, KeepsLeadingAxesAndComparesF64Exactly) {
 }
 
 // Nothing to point to.
+// Rows without elements, integers, a scalar. No rows at all have no argmax to miss.
 TEST(Argmax, RefusesEmptyRowsAndIntegers) {
   EXPECT_FALSE(run_op("reduction.argmax", {f32({2, 0}, {})}));
   EXPECT_FALSE(run_op("reduction.argmax", {i32({2}, {1, 2})}));
@@ -50,6 +54,7 @@ TEST(Argmax, RefusesEmptyRowsAndIntegers) {
 }
 
 // One order for both.
+// Ten thousand normal numbers in one row: the scan and the sort must agree.
 TEST(Argmax, AgreesWithTheFirstOfTopK) {
   QUERN_OPEN_GOLDEN(golden, QUERN_SUITES_DIR "/strict_golden/lanes.npz");
   const Tensor x = golden.tensor("f32_x");
@@ -59,6 +64,8 @@ TEST(Argmax, AgreesWithTheFirstOfTopK) {
 }
 
 // Ties in order of their indices.
+// Fifty values among a thousand elements; NaNs at 500 and 700 come first, in this order. k is tried
+// at both ends, where partial_sort differs from a sort.
 TEST(TopK, IsAStableDescendingSort) {
   std::mt19937 random(3);
   std::vector<float> values(1000);
@@ -84,6 +91,7 @@ TEST(TopK, IsAStableDescendingSort) {
 }
 
 // Values are copied.
+// 1, 2 and -1 as f16 bits pass through f32 and come back.
 TEST(TopK, NarrowValuesKeepTheirBits) {
   const Tensor x = tensor_of<uint16_t>(DType::kF16, {3}, {0x3c00, 0x4000, 0xbc00});
   const auto top = run_op("sort.top_k", {x}, {{"k", int64_t{2}}});
@@ -92,6 +100,7 @@ TEST(TopK, NarrowValuesKeepTheirBits) {
 }
 
 // Also where the row is known at run time only.
+// In order: no k, 0, one more than the row has, and a row without elements.
 TEST(TopK, RefusesCountsOutsideTheRow) {
   const Tensor x = f32({3}, {1, 2, 3});
   EXPECT_FALSE(run_op("sort.top_k", {x}));

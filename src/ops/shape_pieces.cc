@@ -17,12 +17,15 @@ using namespace type_rules;
 using Types = std::vector<TensorType>;
 
 // A tensor seen along one axis: `outer` repetitions of `extent` slabs of `slab_bytes` each.
+// x [2, 3, 4] along axis 1 has outer = 2, extent = 3 and slabs of 4 elements:
+//   | slab slab slab | slab slab slab |
 struct AxisView {
   int64_t outer = 1;
   int64_t extent = 0;
   int64_t slab_bytes = 0;
 
   AxisView(const TensorView& view, int axis) : extent(view.shape[axis]) {
+    // Whole bytes only, so that a block of the dtype is an element.
     slab_bytes = dtype_info(view.dtype).block_bytes;
     for (int i = 0; i < axis; ++i) outer *= view.shape[i];
     for (int i = axis + 1; i < view.shape.rank(); ++i) slab_bytes *= view.shape[i];
@@ -45,11 +48,14 @@ Result<Types> infer_concat(const InferContext& context) {
   Dim& joined = y.dims[static_cast<size_t>(axis)];
   for (size_t i = 1; i < context.inputs.size(); ++i) {
     const TensorType& next = *context.inputs[i];
+    // y with the extent of `next` along the axis: if that is not the type of `next`, something else
+    // differs.
     TensorType expected = next;
     if (next.rank() == y.rank()) {
       expected = y;
       expected.dims[static_cast<size_t>(axis)] = next.dims[static_cast<size_t>(axis)];
     }
+    // Nothing where symbols differ or the sum overflows.
     const auto sum = expected == next && next.rank() == y.rank()
                          ? add_dims(joined, next.dims[static_cast<size_t>(axis)])
                          : std::nullopt;
@@ -67,6 +73,8 @@ Result<void> run_concat(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   QUERN_ASSIGN_OR_RETURN(const int axis, axis_attribute(context, "dim", y.shape.rank()));
   const AxisView target(y, axis);
+  // Parts a and b along the axis, for each repetition of the outer axes:
+  //   y: | a0 b0 | a1 b1 | a2 b2 |     `column` is where a part begins in repetition 0
   std::byte* column = y.data;
   for (const TensorView& input : context.inputs) {
     const AxisView source(input, axis);
@@ -89,11 +97,13 @@ Result<Types> infer_split(const InferContext& context) {
   QUERN_TRY(check_rank_limit("chunks", x.rank() + 1));
   QUERN_ASSIGN_OR_RETURN(const int axis, axis_attribute(context, "dim", x.rank()));
   const int64_t size = context.attributes.integer("split_size");
+  // Nothing for sizes of 0 and less, and for symbols that may leave a rest.
   const auto count = divide_dim(x.dims[static_cast<size_t>(axis)], size);
   if (!count) {
     return fail::invalid("Port 'x' has type {}; axis {} does not split into chunks of {}.",
                          x.to_string(), axis, size);
   }
+  // [.., n * size, ..] becomes [n, .., size, ..].
   TensorType chunks = x;
   chunks.dims[static_cast<size_t>(axis)] = Dim::constant(size);
   chunks.dims.insert(chunks.dims.begin(), *count);
@@ -134,6 +144,7 @@ Result<Types> infer_slice(const InferContext& context) {
   const int64_t start = context.attributes.integer("start");
   const int64_t end = context.attributes.integer("end");
   Dim& dim = y.dims[static_cast<size_t>(axis)];
+  // The defaults of both: the whole axis, which may stay a symbol.
   if (start == 0 && end == 0) return Types{y};
   if (dim.is_constant()) {
     const int64_t last = end == 0 ? dim.factor : end;
@@ -141,6 +152,7 @@ Result<Types> infer_slice(const InferContext& context) {
     dim = Dim::constant(last - start);
     return Types{y};
   }
+  // end = 0 would be the extent, which is not known here.
   if (end <= start || start < 0) {
     return fail::invalid(
         "Port 'x' has type {}; a slice of a symbolic axis needs 0 <= start < end, "
@@ -159,6 +171,7 @@ Result<void> run_slice(const KernelContext& context) {
   const int64_t start = context.attributes.integer("start");
   const int64_t end = context.attributes.integer("end");
   const int64_t last = end == 0 ? source.extent : end;
+  // Checked again, as a symbolic extent has a value only now.
   QUERN_TRY(check_bounds(start, last, source.extent));
   const int64_t size_bytes = (last - start) * source.slab_bytes;
   for (int64_t o = 0; o < source.outer; ++o) {
@@ -186,6 +199,7 @@ Result<void> run_gather_rows(const KernelContext& context) {
   const TensorView& x = context.inputs[0];
   const AxisView source(x, 0);
   const std::vector<int64_t> rows = load_indices(context.inputs[1]);
+  // An index is judged before it is used, and named with its place.
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] < 0 || rows[i] >= source.extent) {
       return fail::out_of_range("Element {} of 'rows' is {}; 'x' has {} rows.", i, rows[i],

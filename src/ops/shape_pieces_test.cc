@@ -7,15 +7,20 @@
 namespace quern::test {
 namespace {
 
+// A type from its text; the tests write only valid ones.
 TensorType type(const char* text) {
   return parse_tensor_type(text).value();
 }
 
+// The attribute that most of these operations call their axis.
 Attributes dim(int64_t axis) {
   return {{"dim", axis}};
 }
 
 // One, two and many, along each axis.
+// Columns 1 + 2 + 1 of two rows, one part used twice: a loop that copied part after part without
+// interleaving the rows would give 1 2 3 4 5 6 1 2. A single part is copied; the axis is 0 by
+// default.
 TEST(Concat, JoinsAnyNumberOfTensors) {
   const Tensor a = f32(Shape{2, 1}, {1, 2}), b = f32(Shape{2, 2}, {3, 4, 5, 6});
   const Tensor y = run_one("shape.concat", {a, b, a}, dim(-1));
@@ -25,6 +30,7 @@ TEST(Concat, JoinsAnyNumberOfTensors) {
 }
 
 // Multiples of one symbol.
+// T + 2 T is 3 T, but T + 3 cannot be written. Then another dtype, another rank, no such axis.
 TEST(Concat, AddsSymbolicExtents) {
   const auto joined = [](const char* a, const char* b, int64_t axis) {
     const auto types = infer_op("shape.concat", {type(a), type(b)}, dim(axis));
@@ -39,6 +45,8 @@ TEST(Concat, AddsSymbolicExtents) {
 }
 
 // A new first axis counts them.
+// Two chunks of two columns keep their rows: 0 1 4 5, then 2 3 6 7. 3 does not divide 4, and 0
+// divides nothing.
 TEST(Split, StacksChunks) {
   const Tensor x = f32(Shape{2, 4}, {0, 1, 2, 3, 4, 5, 6, 7});
   const Tensor y = run_one("shape.split", {x}, {{"dim", int64_t{1}}, {"split_size", int64_t{2}}});
@@ -49,6 +57,7 @@ TEST(Split, StacksChunks) {
 }
 
 // Half open, never past the end.
+// end = 0 stands for the extent: [2, 0) is the last element, [3, 0) none, [4, 0) past the end.
 TEST(Slice, BoundsAreChecked) {
   const Tensor x = f32(Shape{3}, {1, 2, 3});
   const auto slice = [&](int64_t start, int64_t end) {
@@ -66,6 +75,7 @@ TEST(Slice, BoundsAreChecked) {
 }
 
 // What the rule cannot check the kernel does.
+// A slice up to an unknown end has no extent that could be written.
 TEST(Slice, OfSymbolicAxes) {
   const auto sliced = [](int64_t start, int64_t end) {
     const auto types =
@@ -78,6 +88,8 @@ TEST(Slice, OfSymbolicAxes) {
 }
 
 // Any order, no row outside.
+// Row 2 twice and out of order. Refused with place and value: too large, negative, and rows that
+// are no integers.
 TEST(GatherRows, RepeatsAndRefuses) {
   const Tensor x = f32(Shape{3, 2}, {1, 2, 3, 4, 5, 6});
   EXPECT_EQ(values_of<float>(run_one("shape.gather_rows", {x, i32(Shape{3}, {2, 0, 2})})),

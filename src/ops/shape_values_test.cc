@@ -30,6 +30,7 @@ std::vector<int64_t> position_of(const Shape& shape, int64_t index) {
   return position;
 }
 
+// The inverse of position_of.
 int64_t index_of(const Shape& shape, const std::vector<int64_t>& position) {
   const auto strides = strides_of(shape);
   return std::inner_product(position.begin(), position.end(), strides.begin(), int64_t{0});
@@ -42,6 +43,7 @@ Tensor counted(const Shape& shape) {
   return i32(shape, values);
 }
 
+// Extents from 1 to `largest`: no empty axis, which has a test of its own.
 Shape random_shape(std::mt19937& random, int rank, int64_t largest) {
   Shape shape;
   for (int axis = 0; axis < rank; ++axis) {
@@ -62,6 +64,8 @@ void expect_moved(const Tensor& y, const Shape& x, Source source) {
 }
 
 // Index by index, ranks 0 to 6.
+// Element p of y is x at the position whose entry order[i] is p[i]. Rank 0 has one order, the empty
+// one.
 TEST(PermuteValues, FollowTheOrderAtEveryRank) {
   std::mt19937 random(1);
   for (int rank = 0; rank <= 6; ++rank) {
@@ -83,6 +87,7 @@ TEST(PermuteValues, FollowTheOrderAtEveryRank) {
 }
 
 // Twice is nothing.
+// One axis is named from the end, the other from the start; they may be the same.
 TEST(TransposeValues, SwapTwoAxesAndBackAgain) {
   std::mt19937 random(2);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -103,6 +108,7 @@ TEST(TransposeValues, SwapTwoAxesAndBackAgain) {
 }
 
 // Index by index.
+// New axes in front may be empty; in x only extents of 1 repeat.
 TEST(BroadcastValues, RepeatAxesOfExtentOne) {
   std::mt19937 random(3);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -128,6 +134,7 @@ TEST(BroadcastValues, RepeatAxesOfExtentOne) {
 }
 
 // Along each axis.
+// Random ranges inside one axis, which is named from the end.
 TEST(SliceValues, TakeAHalfOpenRange) {
   std::mt19937 random(4);
   for (int repeat = 0; repeat < 60; ++repeat) {
@@ -148,6 +155,8 @@ TEST(SliceValues, TakeAHalfOpenRange) {
 }
 
 // Splitting, then joining the chunks along the same axis, gives the tensor back; so does slicing.
+// The chunk is cut out of the split, and once more out of the tensor: both must be equal, and all
+// together give the tensor back.
 TEST(SplitValues, JoinBackToTheTensor) {
   std::mt19937 random(5);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -177,6 +186,7 @@ TEST(SplitValues, JoinBackToTheTensor) {
 }
 
 // Also empty ones.
+// Parts may be empty. An element belongs to the first part whose end lies beyond it.
 TEST(ConcatValues, PartsStandOneAfterTheOther) {
   std::mt19937 random(6);
   for (int repeat = 0; repeat < 40; ++repeat) {
@@ -207,6 +217,7 @@ TEST(ConcatValues, PartsStandOneAfterTheOther) {
 }
 
 // Head h begins at column h * width.
+// Single tokens, heads of width 1, and extents that all differ.
 TEST(HeadValues, AreColumnsOfTheirTokens) {
   for (const auto& [batch, tokens, heads, width] : std::vector<std::array<int64_t, 4>>{
            {1, 1, 1, 1}, {2, 3, 4, 5}, {1, 7, 2, 1}, {3, 1, 5, 2}}) {
@@ -224,6 +235,7 @@ TEST(HeadValues, AreColumnsOfTheirTokens) {
 }
 
 // Not of the tensor.
+// Row 3 of four in each of three batches.
 TEST(LastTokenValues, AreTheLastOfEachBatch) {
   const Shape x{3, 4, 5};
   const Tensor y = run_one("shape.last_token", {counted(x)});
@@ -234,6 +246,7 @@ TEST(LastTokenValues, AreTheLastOfEachBatch) {
 }
 
 // Different factors for rows and columns.
+// 2 rows become 6 and 5 columns 10: factors 3 and 2.
 TEST(UpsampleValues, RepeatEachElement) {
   const Shape x{2, 3, 2, 5};
   const Tensor y = run_one("shape.upsample_nearest2d", {counted(x)},
@@ -245,6 +258,7 @@ TEST(UpsampleValues, RepeatEachElement) {
 }
 
 // i32 and i64 indices.
+// Rows 3 and 0 come twice and out of order; i64 serves as well as i32.
 TEST(GatherValues, RowsMayRepeatAndComeInAnyOrder) {
   const Shape x{4, 2, 3};
   const std::vector<int32_t> rows = {3, 0, 0, 2, 3};
@@ -260,6 +274,7 @@ TEST(GatherValues, RowsMayRepeatAndComeInAnyOrder) {
 }
 
 // With their place.
+// Above the rows, below 0, and any row of a tensor that has none.
 TEST(GatherValues, RowsOutsideAreNamed) {
   const Tensor x = counted(Shape{4, 2});
   EXPECT_EQ(run_error("shape.gather_rows", {x, i32(Shape{3}, {0, 4, 1})}),
@@ -271,6 +286,8 @@ TEST(GatherValues, RowsOutsideAreNamed) {
 }
 
 // Bytes of every dtype of whole bytes move as they are: signalling NaNs and denormals too.
+// Random bytes hold NaNs of all kinds; a copy by way of a float type may change them. Sizes run
+// over all dtypes of whole bytes.
 TEST(MovedValues, KeepTheBytesOfEveryDtype) {
   std::mt19937 random(7);
   for (const DTypeInfo& info : all_dtypes()) {
@@ -294,6 +311,7 @@ TEST(MovedValues, KeepTheBytesOfEveryDtype) {
 }
 
 // Every operation that moves.
+// An empty axis at the front, and no heads to merge in the middle.
 TEST(MovedValues, NoElementsGiveNone) {
   const Tensor none = counted(Shape{0, 3});
   EXPECT_EQ(run_one("shape.permute", {none}, {{"order", std::vector<int64_t>{1, 0}}}).shape(),
@@ -310,12 +328,14 @@ TEST(MovedValues, NoElementsGiveNone) {
 }
 
 // There is no last one.
+// A rule cannot see this where the extent is a symbol.
 TEST(LastTokenValues, NoTokensAreAnError) {
   EXPECT_EQ(run_error("shape.last_token", {counted(Shape{2, 0, 4})}),
             "shape.last_token needs a token; 'x' has none.");
 }
 
 // Negative ones too.
+// A choice is any i32 but 0.
 TEST(SelectValues, AnyNumberButZeroTakesY) {
   const Tensor x = counted(Shape{4, 2});
   const Tensor y = i32(Shape{4, 2}, {10, 11, 12, 13, 14, 15, 16, 17});
@@ -324,6 +344,7 @@ TEST(SelectValues, AnyNumberButZeroTakesY) {
 }
 
 // 255 as much as 1.
+// A mask of bytes in the same way.
 TEST(WhereValues, AnyByteButZeroTakesX) {
   const Tensor mask = tensor_of<uint8_t>(DType::kU8, Shape{4}, {0, 1, 255, 0});
   const Tensor x = counted(Shape{4}), y = i32(Shape{4}, {10, 11, 12, 13});
@@ -332,6 +353,7 @@ TEST(WhereValues, AnyByteButZeroTakesX) {
 }
 
 // A reshape keeps the order of elements whatever the shapes are.
+// Ranks 1 to 5, with -1 at the front and at the end.
 TEST(ReshapeValues, KeepTheOrder) {
   const Tensor x = counted(Shape{2, 3, 4});
   for (const std::vector<int64_t>& shape : std::vector<std::vector<int64_t>>{

@@ -35,6 +35,7 @@ Result<void> copy_view(const KernelContext& context, std::span<const int64_t> st
 Result<void> copy_elements(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   const int64_t size_bytes = y.shape.num_elements() * element_bytes(y);
+  // Empty tensors may have null pointers.
   if (size_bytes > 0) std::memcpy(y.data, context.inputs[0].data, static_cast<size_t>(size_bytes));
   return {};
 }
@@ -45,15 +46,18 @@ Result<void> copy_elements(const KernelContext& context) {
 Result<std::vector<Dim>> resolve_reshape(const TensorType& x, const Dim& count,
                                          const std::vector<int64_t>& wanted) {
   std::vector<Dim> dims;
+  // `known` is the product of all extents but the one to infer.
   int64_t known = 1;
   for (const int64_t extent : wanted) {
     if (extent < -1) return fail::invalid("Attribute 'shape' has the extent {}.", extent);
     dims.push_back(Dim::constant(extent));
+    // A product that wrapped could equal the count by chance.
     const auto product = extent == -1 ? known : checked_multiply(known, extent);
     if (!product)
       return fail::invalid("Attribute 'shape' [{}] is too large.", fmt::join(wanted, ", "));
     known = *product;
   }
+  // Without a -1 the count must be equal; with one it must divide; two have no answer.
   const auto inferred = std::ranges::find(wanted, -1);
   if (inferred == wanted.end()) {
     if (count == Dim::constant(known)) return dims;
@@ -73,6 +77,7 @@ Result<Types> infer_reshape(const InferContext& context) {
   QUERN_TRY(expect_whole_elements("x", x));
   const auto& wanted = context.attributes.integers("shape");
   QUERN_TRY(check_rank_limit("shape", static_cast<int64_t>(wanted.size())));
+  // Nothing where two symbols meet, or where the product overflows.
   const auto count = multiply_dims(x.dims);
   if (!count) {
     return fail::invalid("Port 'x' has type {}; reshape needs at most one symbolic extent.",
@@ -90,6 +95,7 @@ Result<Types> infer_transpose(const InferContext& context) {
   QUERN_TRY(expect_whole_elements("x", y));
   QUERN_ASSIGN_OR_RETURN(const int a, axis_attribute(context, "dim0", y.rank()));
   QUERN_ASSIGN_OR_RETURN(const int b, axis_attribute(context, "dim1", y.rank()));
+  // Symbols swap as constants do.
   std::swap(y.dims[static_cast<size_t>(a)], y.dims[static_cast<size_t>(b)]);
   return Types{y};
 }
@@ -99,6 +105,7 @@ Result<void> run_transpose(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;
   QUERN_ASSIGN_OR_RETURN(const int a, axis_attribute(context, "dim0", x.rank()));
   QUERN_ASSIGN_OR_RETURN(const int b, axis_attribute(context, "dim1", x.rank()));
+  // Strides in x, in the order of y's axes: [n, 1] of x [m, n] becomes [1, n].
   auto strides = dense_strides(x);
   std::swap(strides[static_cast<size_t>(a)], strides[static_cast<size_t>(b)]);
   return copy_view(context, strides);
@@ -106,6 +113,7 @@ Result<void> run_transpose(const KernelContext& context) {
 
 // The source axis of each axis of the output.
 Result<std::vector<int>> resolve_order(const std::vector<int64_t>& order, int rank) {
+  // Each axis once, in any order; negative names count from the end.
   std::vector<int> axes;
   for (const int64_t axis : order) {
     QUERN_ASSIGN_OR_RETURN(const int resolved, resolve_axis("order", axis, rank));
@@ -137,6 +145,7 @@ Result<void> run_permute(const KernelContext& context) {
   QUERN_ASSIGN_OR_RETURN(const auto axes,
                          resolve_order(context.attributes.integers("order"), x.rank()));
   const auto dense = dense_strides(x);
+  // strides[i] is how far one step along axis i of y goes in x.
   std::vector<int64_t> strides;
   for (const int axis : axes) strides.push_back(dense[static_cast<size_t>(axis)]);
   return copy_view(context, strides);
@@ -150,6 +159,7 @@ Result<Types> infer_view_as_heads(const InferContext& context) {
   QUERN_TRY(expect_whole_elements("x", x));
   QUERN_TRY(expect_rank("x", x, 3));
   const int64_t num_heads = context.attributes.integer("num_heads");
+  // Nothing for heads of 0 and less, and where the division leaves a rest.
   const auto head_dim = divide_dim(x.dims[2], num_heads);
   if (!head_dim) {
     return fail::invalid(
@@ -163,6 +173,9 @@ Result<Types> infer_view_as_heads(const InferContext& context) {
 Result<void> run_view_as_heads(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;                  // [B, T, H * d]
   const int64_t head_dim = context.outputs[0].shape.last();  // [B, H, T, d]
+  // Token t of x holds its heads side by side, y one head after the other:
+  //   x row t: | head 0 | head 1 | ..      y: | head 0: t0 t1 .. | head 1: t0 t1 .. | ..
+  // so batch, head, token, column of y step by T * H * d, d, H * d and 1 in x.
   return copy_view(context, std::vector<int64_t>{x[1] * x[2], head_dim, x[2], 1});
 }
 
@@ -171,6 +184,7 @@ Result<Types> infer_merge_heads(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
   QUERN_TRY(expect_rank("x", x, 4));
+  // The product may hold one symbol: heads or width, not both.
   const auto width = multiply_dims(x.dims[1], x.dims[3]);
   if (!width) {
     return fail::invalid(
@@ -184,6 +198,7 @@ Result<Types> infer_merge_heads(const InferContext& context) {
 Result<void> run_merge_heads(const KernelContext& context) {
   const TensorView& x = context.inputs[0];  // [B, H, T, d]
   const TensorView& y = context.outputs[0];
+  // y in memory is [B, T, H, d]: the same elements, with tokens and heads changing places.
   const auto dense = dense_strides(x.shape);
   const Shape by_token{x.shape[0], x.shape[2], x.shape[1], x.shape[3]};
   strided_copy(x.data, std::array{dense[0], dense[2], dense[1], dense[3]}, by_token,
@@ -197,6 +212,7 @@ Result<void> run_merge_heads(const KernelContext& context) {
 Result<std::vector<Dim>> broadcast_target(const InferContext& context) {
   const auto& shape = context.attributes.integers("shape");
   if (context.inputs[1] != nullptr) {
+    // An empty list is the default: no shape was given.
     if (shape.empty()) return context.inputs[1]->dims;
     return fail::invalid("The attribute 'shape' and the port 'like' exclude each other.");
   }
@@ -219,8 +235,10 @@ Result<Types> infer_broadcast(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(expect_whole_elements("x", x));
   QUERN_ASSIGN_OR_RETURN(std::vector<Dim> dims, broadcast_target(context));
+  // The dtype stays that of x, whatever `like` has.
   const TensorType y{x.dtype, std::move(dims)};
   bool fits = y.rank() >= x.rank();
+  // From the last axis; the axes that y has in front are new.
   for (int i = 1; fits && i <= x.rank(); ++i) {
     const Dim& from = x.dims[static_cast<size_t>(x.rank() - i)];
     fits = from == Dim::constant(1) || from == y.dims[static_cast<size_t>(y.rank() - i)];
@@ -235,6 +253,7 @@ Result<void> run_broadcast(const KernelContext& context) {
   const Shape& x = context.inputs[0].shape;
   const Shape& y = context.outputs[0].shape;
   const auto dense = dense_strides(x);
+  // All strides start at 0, which is right for new axes and for those of extent 1.
   std::array<int64_t, kMaxRank> strides{};
   for (int axis = 0; axis < x.rank(); ++axis) {
     const auto target = static_cast<size_t>(y.rank() - x.rank() + axis);
@@ -259,6 +278,7 @@ Result<void> run_last_token(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   const int64_t num_tokens = x.shape[1], width = x.shape[2];
   if (num_tokens == 0) return fail::invalid("shape.last_token needs a token; 'x' has none.");
+  // Last tokens lie num_tokens * width apart, beginning with that of batch 0.
   const int64_t offset = (num_tokens - 1) * width * element_bytes(x);
   strided_copy(x.data + offset, std::array<int64_t, 2>{num_tokens * width, 1}, y.shape,
                element_bytes(x), y.data);
@@ -275,6 +295,7 @@ Result<Types> infer_upsample(const InferContext& context) {
     const std::string_view name = axis == 2 ? "out_h" : "out_w";
     const int64_t wanted = context.attributes.integer(name);
     QUERN_ASSIGN_OR_RETURN(const int64_t extent, constant_dim("x", x, axis));
+    // 0 and less are no extents, and nothing is a multiple of an empty axis.
     if (wanted <= 0 || extent <= 0 || wanted % extent != 0) {
       return fail::invalid("Attribute '{}' is {}; it must be a multiple of the extent {} of 'x'.",
                            name, wanted, extent);
@@ -290,6 +311,7 @@ Result<void> run_upsample(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   const int64_t h = x.shape[2], w = x.shape[3];
   // Repeats are axes of stride 0: [N * C, h, repeat, w, repeat].
+  // Five axes instead of four keep the repeats apart from the steps.
   const Shape repeated{x.shape[0] * x.shape[1], h, y.shape[2] / h, w, y.shape[3] / w};
   strided_copy(x.data, std::array<int64_t, 5>{h * w, w, 0, 1, 0}, repeated, element_bytes(x),
                y.data);

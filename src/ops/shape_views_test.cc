@@ -11,6 +11,7 @@ namespace {
 
 using Integers = std::vector<int64_t>;
 
+// 0, 1, 2, ...: an element tells where it came from.
 std::vector<float> iota(size_t n) {
   std::vector<float> values(n);
   std::iota(values.begin(), values.end(), 0.0f);
@@ -27,6 +28,7 @@ std::string inferred(std::string_view id, const std::vector<std::string>& inputs
 }
 
 // [T, 6] as [-1, 3] is [2*T, 3].
+// What the known extents leave, as a multiple of T; the dtype is any of whole bytes.
 TEST(Reshape, InfersSymbolicExtents) {
   const auto reshaped = [](const char* type, Integers shape) {
     return inferred("shape.reshape", {type}, {{"shape", std::move(shape)}});
@@ -39,6 +41,8 @@ TEST(Reshape, InfersSymbolicExtents) {
 }
 
 // And names both.
+// One full message, then in order: two extents to infer, one below -1, a rest, no elements, two
+// symbols, a symbol against a constant, packed elements, 2^80 elements, rank 9.
 TEST(Reshape, RefusesOtherCounts) {
   const auto error = inferred("shape.reshape", {"f32[2, 3]"}, {{"shape", Integers{4, 2}}});
   EXPECT_NE(error.find("Port 'x' has type f32[2, 3] with 6 elements; it cannot take the shape "
@@ -60,7 +64,7 @@ TEST(Reshape, RefusesOtherCounts) {
   EXPECT_FALSE(bad("f32[1]", {1, 1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
-// 1 to 16 bytes an element.
+// Two bytes an element, none of which is read as a number; an axis from each end.
 TEST(Transpose, MovesEveryDtypeOfWholeBytes) {
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, Shape{2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor y = run_one("shape.transpose", {x}, {{"dim0", int64_t{0}}, {"dim1", int64_t{-1}}});
@@ -69,6 +73,7 @@ TEST(Transpose, MovesEveryDtypeOfWholeBytes) {
 }
 
 // Not the inverse permutation.
+// The inverse order would give [3, 4, 2]. Then orders with too few axes, one twice, one not there.
 TEST(Permute, AxisIComesFromOrderI) {
   const Tensor y =
       run_one("shape.permute", {f32(Shape{2, 3, 4}, iota(24))}, {{"order", Integers{2, 0, 1}}});
@@ -84,6 +89,7 @@ TEST(Permute, AxisIComesFromOrderI) {
 }
 
 // Bit for bit.
+// Element 6 of [2, 4, 3, 2] is head 1 of token 0: column 2 of the first row of x.
 TEST(Heads, SplitAndMergeAreInverse) {
   const Tensor x = f32(Shape{2, 3, 8}, iota(48));
   const Tensor heads = run_one("shape.view_as_heads", {x}, {{"num_heads", int64_t{4}}});
@@ -96,6 +102,8 @@ TEST(Heads, SplitAndMergeAreInverse) {
 }
 
 // And adds leading ones.
+// A column repeats along a new last extent and a new first axis; -1 keeps its 2 rows. A scalar
+// fills a vector.
 TEST(Broadcast, RepeatsAxesOfExtentOne) {
   const Tensor x = f32(Shape{2, 1}, {1, 2});
   const Tensor y = run_one("shape.broadcast", {x}, {{"shape", Integers{2, -1, 3}}});
@@ -107,6 +115,7 @@ TEST(Broadcast, RepeatsAxesOfExtentOne) {
 }
 
 // Its values do not matter.
+// i32 in `like` lends only its extents. With both sources of extents the call is ambiguous.
 TEST(Broadcast, TakesThePortLike) {
   EXPECT_EQ(inferred("shape.broadcast", {"f32[64]", "i32[T, 64]"}, {}), "f32[T, 64]");
   EXPECT_NE(inferred("shape.broadcast", {"f32[3]", "f32[T, 64]"}, {}).find("does not broadcast"),
@@ -117,6 +126,7 @@ TEST(Broadcast, TakesThePortLike) {
 }
 
 // T = 0 is an error.
+// Rows 1 of two batches of two.
 TEST(LastToken, NeedsAToken) {
   EXPECT_EQ(values_of<float>(run_one("shape.last_token", {f32(Shape{2, 2, 2}, iota(8))})),
             (std::vector<float>{2, 3, 6, 7}));
@@ -124,6 +134,7 @@ TEST(LastToken, NeedsAToken) {
 }
 
 // Nearest neighbour.
+// One row becomes two, each of two columns three.
 TEST(Upsample, RepeatsRowsAndColumns) {
   const Tensor y = run_one("shape.upsample_nearest2d", {f32(Shape{1, 1, 1, 2}, {1, 2})},
                            {{"out_h", int64_t{2}}, {"out_w", int64_t{6}}});
@@ -131,6 +142,7 @@ TEST(Upsample, RepeatsRowsAndColumns) {
 }
 
 // Extents of 0 anywhere.
+// The empty axis moves, splits off heads, and survives a -1.
 TEST(ShapeViews, EmptyTensorsStayEmpty) {
   const Tensor x = f32(Shape{0, 3, 4}, {});
   EXPECT_EQ(run_one("shape.permute", {x}, {{"order", Integers{1, 2, 0}}}).shape(),

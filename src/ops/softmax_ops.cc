@@ -27,6 +27,7 @@ struct ShiftedRow {
 template <class T>
 ShiftedRow<T> shift_and_exp(const std::vector<T>& x, std::vector<T>& e) {
   const auto n = static_cast<int64_t>(x.size());
+  // strict_max carries a NaN of any element, so that the whole row becomes NaN.
   const T max = lanes_max<T>(n, [&](int64_t i) { return x[static_cast<size_t>(i)]; });
   for (size_t i = 0; i < x.size(); ++i) e[i] = strict_exp(x[i] - max);
   return {max, lanes_sum<T>(n, [&](int64_t i) { return e[static_cast<size_t>(i)]; })};
@@ -36,7 +37,9 @@ ShiftedRow<T> shift_and_exp(const std::vector<T>& x, std::vector<T>& e) {
 template <class T, class F>
 void for_each_row(const TensorView& x, F&& row) {
   const int64_t n = x.shape.last();
+  // Rows without elements have nothing to write, and no maximum.
   if (n == 0) return;
+  // Two rows of scratch serve the whole tensor.
   std::vector<T> values(static_cast<size_t>(n));
   std::vector<T> scratch(static_cast<size_t>(n));
   for (int64_t r = 0; r < x.shape.num_rows(); ++r) {
@@ -50,6 +53,7 @@ void for_each_row(const TensorView& x, F&& row) {
 template <class T>
 void softmax(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
+    // The sum is at least exp(0) = 1 unless the row holds NaN or an infinite maximum.
     const T inv = T(1) / shift_and_exp(row, e).sum;
     for (T& v : e) v = v * inv;
     store_row(y, r * x.shape.last(), x.shape.last(), e.data());
@@ -61,6 +65,7 @@ template <class T>
 void log_softmax(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
     const ShiftedRow<T> shifted = shift_and_exp(row, e);
+    // Two subtractions, each rounded: x - m first, which is exact for near values.
     const T log_sum = strict_log(shifted.sum);
     for (size_t i = 0; i < row.size(); ++i) e[i] = (row[i] - shifted.max) - log_sum;
     store_row(y, r * x.shape.last(), x.shape.last(), e.data());
@@ -72,6 +77,7 @@ template <class T>
 void logsumexp(const TensorView& x, const TensorView& y) {
   for_each_row<T>(x, [&](const std::vector<T>& row, std::vector<T>& e, int64_t r) {
     const ShiftedRow<T> shifted = shift_and_exp(row, e);
+    // A NaN maximum is not infinite and goes through the formula.
     const T result = std::isinf(shifted.max) ? shifted.max : shifted.max + strict_log(shifted.sum);
     store_row(y, r, 1, &result);
   });
@@ -88,6 +94,7 @@ Result<std::vector<TensorType>> infer_same(const InferContext& context) {
 Result<std::vector<TensorType>> infer_logsumexp(const InferContext& context) {
   const TensorType& x = *context.inputs[0];
   QUERN_TRY(infer_same(context));
+  // A symbol passes: run_logsumexp() looks at the extent that it turns out to have.
   if (x.dims.back() == Dim::constant(0)) {
     return fail::invalid("Port 'x' has type {}; rows without elements have no maximum.",
                          x.to_string());
@@ -97,6 +104,7 @@ Result<std::vector<TensorType>> infer_logsumexp(const InferContext& context) {
   return std::vector<TensorType>{std::move(y)};
 }
 
+// Narrow floats widen row by row; only the result rounds.
 Result<void> run_softmax(const KernelContext& context) {
   with_compute_type(context.inputs[0].dtype,
                     [&]<class T>(T) { softmax<T>(context.inputs[0], context.outputs[0]); });

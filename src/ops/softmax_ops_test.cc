@@ -15,6 +15,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// The numbers differ between standard libraries; no expectation depends on them.
 std::vector<float> normals(size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal(0.0f, 4.0f);
@@ -36,6 +37,7 @@ std::pair<float, float> plain_max_and_sum(const std::vector<float>& row) {
 }
 
 // Maximum, exponentials, lanes, reciprocal.
+// Lengths below, at and above 32 lanes, up to one whole chunk: plain_max_and_sum has no second one.
 TEST(Softmax, FollowsTheStepsOfTheDefinition) {
   for (const size_t n : {1, 2, 31, 33, 64, 1000, 4096}) {
     const auto row = normals(n, static_cast<unsigned>(n));
@@ -70,6 +72,8 @@ TEST(Softmax, IsCloseToFloat64InF32) {
 }
 
 // As the rule says.
+// Each of the four rows has one reason; the last shows that a single -infinity is just a share of
+// 0.
 TEST(Softmax, RowsWithInfinityOrNanGiveNan) {
   const Tensor x = f32({4, 2}, {-kInf, -kInf, 1, kInf, 1, kNan, -kInf, 5});
   const auto y = values_of<float>(run_one("math.softmax", {x}));
@@ -90,6 +94,7 @@ TEST(LogSumExp, AnInfiniteMaximumIsTheResult) {
 }
 
 // Nothing rounds between.
+// Two equal scores are 0.5 each, 0x3f00 in bf16.
 TEST(Softmax, NarrowFloatsRoundOnceAtTheStore) {
   const Tensor x = tensor_of<uint16_t>(DType::kBF16, {2}, {0, 0});
   const Tensor y = run_one("math.softmax", {x});
@@ -98,6 +103,7 @@ TEST(Softmax, NarrowFloatsRoundOnceAtTheStore) {
 }
 
 // No elements have no maximum.
+// K = 0 has rows but no maxima; no rows at all need none.
 TEST(Softmax, EmptyRowsStayEmptyButHaveNoLogSumExp) {
   const Tensor empty = f32({2, 0}, {});
   EXPECT_EQ(run_one("math.softmax", {empty}).shape(), (Shape{2, 0}));
@@ -107,6 +113,7 @@ TEST(Softmax, EmptyRowsStayEmptyButHaveNoLogSumExp) {
 }
 
 // One mistake at a time.
+// A scalar has no last axis.
 TEST(Softmax, RefusesIntegersAndScalars) {
   for (const char* id : {"math.softmax", "activation.log_softmax", "math.logsumexp"}) {
     EXPECT_FALSE(run_op(id, {i32({2}, {1, 2})})) << id;

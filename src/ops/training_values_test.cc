@@ -16,12 +16,14 @@ namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
+// From the text form of graphs, so that a table can write them down.
 Attributes attributes_of(std::string_view text) {
   return TextCursor(text, 1).attributes().value();
 }
 
 // Losses: torch.nn.functional ------------------------------------------------------------------
 
+// Differences of -0.75, -0.5, 1.5, 0, 2 and -4.75: on both sides of every delta that is tried.
 const Tensor& predictions() {
   static const Tensor tensor = f64(Shape{2, 3}, {0.25, -1.5, 2, 0, 3, -0.75});
   return tensor;
@@ -32,6 +34,7 @@ const Tensor& goals() {
 }
 
 // torch.nn.functional in float64.
+// By hand: mse = (0.5625 + 0.25 + 2.25 + 0 + 4 + 22.5625) / 6; mae = 9.5 / 6.
 TEST(LossValues, AreThoseOfTorch) {
   const auto loss = [](std::string_view id, const Attributes& attributes = {}) {
     return run_f64(id, {predictions(), goals()}, attributes).at(0);
@@ -47,14 +50,17 @@ TEST(LossValues, AreThoseOfTorch) {
   EXPECT_NEAR(run_f64("losses.kl_divergence", {q, r}).at(0), 0.04652452345675021, 1e-14);
 }
 
+// A row with ordinary scores, one of equal ones, and one that spans 20.
 const Tensor& logits() {
   static const Tensor tensor = f64(Shape{3, 4}, {1, 2, -1, 0.5, 0, 0, 0, 0, 10, -10, 3, 2.5});
   return tensor;
 }
+// Classes in no order; row 2 has its class far from the largest score.
 const Tensor& class_ids() {
   static const Tensor tensor = i32(Shape{3}, {1, 3, 2});
   return tensor;
 }
+// Rows of shares that sum to 1: uneven, even, and on two classes.
 const Tensor& shares() {
   static const Tensor tensor =
       f64(Shape{3, 4}, {0.1, 0.7, 0.1, 0.1, 0.25, 0.25, 0.25, 0.25, 0, 0, 0.5, 0.5});
@@ -62,6 +68,8 @@ const Tensor& shares() {
 }
 
 // Both kinds of targets, with gradients of autograd.
+// The rows of a gradient sum to 0, and a class whose share is met (the even row) gets none. 1e-16
+// absolute covers the exact zeros.
 TEST(CrossEntropyValues, AreThoseOfTorch) {
   const auto loss = [](const Tensor& t) {
     return run_f64("train.loss.cross_entropy", {logits(), t}).at(0);
@@ -85,6 +93,7 @@ TEST(CrossEntropyValues, AreThoseOfTorch) {
 }
 
 // With row and number of classes.
+// Above and below the classes, in loss and gradient; without classes there is no softmax.
 TEST(CrossEntropyValues, RefusesClassesThatAreNotThere) {
   EXPECT_EQ(run_error("train.loss.cross_entropy", {logits(), i32(Shape{3}, {1, 4, 0})}),
             "The class id 4 in row 1 is outside the 4 classes.");
@@ -95,6 +104,8 @@ TEST(CrossEntropyValues, RefusesClassesThatAreNotThere) {
 }
 
 // The gradient operations against central differences of their losses.
+// Each element is moved by h both ways. The error of the difference is of order h^2 = 1e-10 and
+// 1e-16 / h = 1e-11.
 void expect_gradient(std::string_view loss, std::string_view gradient, const Tensor& x,
                      const Tensor& target) {
   const auto values = values_of<double>(x);
@@ -111,6 +122,8 @@ void expect_gradient(std::string_view loss, std::string_view gradient, const Ten
 }
 
 // Central differences of the loss itself.
+// Means over elements (mse) and over rows (cross entropy): a gradient that forgot its divisor would
+// be off by a factor. The last has one row and a certain class.
 TEST(GradientValues, AreSlopesOfTheirLosses) {
   expect_gradient("train.loss.mse", "train.loss.mse_grad", predictions(), goals());
   expect_gradient("train.loss.cross_entropy", "train.loss.cross_entropy_grad", logits(), shares());
@@ -120,6 +133,7 @@ TEST(GradientValues, AreSlopesOfTheirLosses) {
 }
 
 // And nowhere negative.
+// Exactly 0, as every term is.
 TEST(LossProperties, AreZeroWhereThePredictionIsRight) {
   for (const char* id : {"train.loss.mse", "losses.mae", "losses.huber"}) {
     EXPECT_EQ(run_f64(id, {goals(), goals()}).at(0), 0) << id;
@@ -128,6 +142,7 @@ TEST(LossProperties, AreZeroWhereThePredictionIsRight) {
 }
 
 // In value and slope.
+// delta^2 / 2 = 0.28125 from both sides; beyond, delta (|d| - delta / 2), and even in d.
 TEST(LossProperties, HuberJoinsItsBranchesAtDelta) {
   const auto at = [](double d) {
     return run_f64("losses.huber", {f64(Shape{1}, {d}), f64(Shape{1}, {0})}, {{"delta", 0.75}})
@@ -141,6 +156,7 @@ TEST(LossProperties, HuberJoinsItsBranchesAtDelta) {
 
 // Optimisers ------------------------------------------------------------------------------------
 
+// A rule, its attributes, and the four parameters after five steps.
 struct OptimizerRow {
   std::string_view name, attributes;
   std::vector<double> expected;
@@ -226,8 +242,10 @@ const std::vector<OptimizerRow> kTrajectories = {
      {0.3037717233333796, -0.9521945933999961, 0.5878833839481459, 0.04241350143108731}},
 };
 
+// Both signs and a zero, where sign functions and trust ratios have their edges.
 const std::vector<double> kStart = {0.5, -1.25, 2.0, 0.0};
 
+// The slope of a quadratic plus a swing that changes with the step, so that momenta never settle.
 std::vector<double> gradient_at(int step, const std::vector<double>& p) {
   const double a[] = {1, 0.5, 2, 0.25}, c[] = {0.1, -0.2, 0.3, 0.4}, b[] = {0.3, -0.6, 0.2, 0.9};
   std::vector<double> g;
@@ -236,6 +254,8 @@ std::vector<double> gradient_at(int step, const std::vector<double>& p) {
 }
 
 // Runs `steps` steps; states go out and in again.
+// `T` is the type of parameters and states. The gradient is recomputed from the parameters of each
+// step, as a trainer does, in f64.
 template <class T>
 std::vector<T> train(const std::string& id, const Attributes& attributes, int steps) {
   const Shape shape{4};
@@ -258,6 +278,8 @@ std::vector<T> train(const std::string& id, const Attributes& attributes, int st
 }
 
 // torch.optim in float64, state carried along.
+// 1e-11 is the rounding of five steps in f64; f32 rounds each step, hence 1e-5. A wrong bias
+// correction, decay or order of updates is off by far more.
 TEST(OptimizerValues, FiveStepsAreThoseOfTorch) {
   for (const OptimizerRow& row : kTrajectories) {
     const std::string id = "train.optimizer." + std::string(row.name);
@@ -270,6 +292,7 @@ TEST(OptimizerValues, FiveStepsAreThoseOfTorch) {
 }
 
 // Bias corrections depend on it.
+// lars is left out, as it has no default rate. The step comes out as 1 and, fed back, as 2.
 TEST(OptimizerValues, CountTheirSteps) {
   const Tensor p = f64(Shape{2}, {1, 2});
   for (const char* name :
@@ -287,6 +310,7 @@ TEST(OptimizerValues, CountTheirSteps) {
 }
 
 // A rate of 0 and a gradient of 0 leave the parameters where they are.
+// The first call has the default decay, which adamw multiplies by the rate; the second has none.
 TEST(OptimizerProperties, NothingMovesWithoutARateOrAGradient) {
   const Tensor p = normal_f64(Shape{5}, 2), g = normal_f64(Shape{5}, 3),
                zero = f64(Shape{5}, std::vector<double>(5, 0.0));
@@ -303,6 +327,7 @@ TEST(OptimizerProperties, NothingMovesWithoutARateOrAGradient) {
 }
 
 // The first step of lion is the rate against the gradient's sign; of adam nearly so.
+// Three gradients of very different size move by the same 0.25.
 TEST(OptimizerProperties, FirstStepsHaveTheLengthOfTheRate) {
   const std::vector<double> p = {1, 1, 1}, g = {0.001, -50, 3};
   for (const auto& [name, tolerance] : {std::pair{"lion", 0.0}, std::pair{"adam", 1e-6}}) {
@@ -310,6 +335,7 @@ TEST(OptimizerProperties, FirstStepsHaveTheLengthOfTheRate) {
                                 {f64(Shape{3}, p), f64(Shape{3}, g)}, {{"lr", 0.25}});
     ASSERT_TRUE(outputs);
     const auto moved = values_of<double>(outputs->front());
+    // The smallest gradient feels eps most: 1e-8 / 0.001 of the step.
     EXPECT_NEAR(moved[0], 0.75, tolerance * 10) << name;
     EXPECT_NEAR(moved[1], 1.25, tolerance) << name;
     EXPECT_NEAR(moved[2], 0.75, tolerance) << name;
@@ -317,6 +343,8 @@ TEST(OptimizerProperties, FirstStepsHaveTheLengthOfTheRate) {
 }
 
 // On f(x) = x^T A x / 2 the recursion finds the inverse curvature: far fewer steps than descent.
+// Curvatures of 1, 10 and 100: plain descent at a safe rate of 0.01 would keep 78 % of the first
+// coordinate after 25 steps.
 TEST(LbfgsProperties, ReachesTheMinimumOfAQuadratic) {
   const double a[] = {1, 10, 100};
   std::vector<double> p = {1, 1, 1};
@@ -336,6 +364,8 @@ TEST(LbfgsProperties, ReachesTheMinimumOfAQuadratic) {
 }
 
 // The three rules on one weight.
+// Post times pre is [0.5, -0.5; 2, -2]. Each rule changes the four weights by the formula in the
+// comment, and decay acts in the first alone.
 TEST(HebbianValues, RulesByHand) {
   const Tensor w = f64(Shape{2, 2}, {1, 2, 3, 4}), pre = f64(Shape{2}, {1, -1}),
                post = f64(Shape{2}, {0.5, 2}), theta = f64(Shape{2}, {1, 1});
@@ -358,6 +388,7 @@ TEST(HebbianValues, OjasRuleFindsTheUnitVector) {
   const double direction[] = {0.6, 0.8};
   for (int step = 0; step < 400; ++step) {
     const double y = w[0] * direction[0] + w[1] * direction[1];
+    // y = w . x as the neuron would give it.
     w = run_f64(
         "train.optimizer.hebbian",
         {f64(Shape{1, 2}, w), f64(Shape{2}, {direction[0], direction[1]}), f64(Shape{1}, {y})},
@@ -371,6 +402,8 @@ TEST(HebbianValues, OjasRuleFindsTheUnitVector) {
 // ------------------------------------------------------------------------------------------
 
 // Ties go to the lower class.
+// Rows: a hit on class 2, a tie that the lower class wins, a miss, and infinity. Counts go in again
+// and join the next row: 3 of 5.
 TEST(MetricValues, AccuracyCountsHits) {
   const Tensor scores = f32(Shape{4, 3}, {1, 2, 3, 5, 5, 1, 0, -1, -2, 1, kInf, 0});
   const auto outputs = run_op("bench.accuracy", {scores, i32(Shape{4}, {2, 0, 1, 1})});
@@ -386,6 +419,7 @@ TEST(MetricValues, AccuracyCountsHits) {
 }
 
 // The uniform guess among n.
+// exp of -log(1 / n + 1e-9) is n - n^2 * 1e-9 or so: 4e-6 less than 64.
 TEST(MetricValues, PerplexityOfEqualSharesIsTheirNumber) {
   for (const int64_t classes : {2, 5, 64}) {
     const Tensor probs = f64(
@@ -399,6 +433,7 @@ TEST(MetricValues, PerplexityOfEqualSharesIsTheirNumber) {
 }
 
 // And 0 without positives.
+// 0.5 counts as positive, 0.49 does not. Without positives there is no division by 0.
 TEST(MetricValues, F1ByHand) {
   // Predicted 1 1 0 1 0, true 1 0 1 1 0: two hits, one false alarm, one miss: 4 / 6.
   const auto outputs = run_op(
@@ -413,12 +448,14 @@ TEST(MetricValues, F1ByHand) {
 // Sampling
 // -----------------------------------------------------------------------------------------
 
+// The outputs of one draw, as plain values.
 struct Draw {
   int32_t token = -1;
   std::vector<int32_t> kept;
   std::vector<double> shares;
 };
 
+// f64 logits, so that shares have all their digits.
 Draw draw(std::string_view id, const std::vector<double>& scores, Attributes attributes) {
   const auto n = static_cast<int64_t>(scores.size());
   const auto outputs = run_op(id, {f64(Shape{n}, scores)}, std::move(attributes));
@@ -429,6 +466,7 @@ Draw draw(std::string_view id, const std::vector<double>& scores, Attributes att
 }
 
 // Renormalised over what is kept.
+// Weights are 1, 2, 4, e^-1 and 3, so every share is a small fraction.
 TEST(SamplingValues, SharesAreTheSoftmaxOfTheKept) {
   const std::vector<double> scores = {0, std::log(2.0), std::log(4.0), -1, std::log(3.0)};
   const Draw k = draw("sampling.top_k_sample", scores, {{"top_k", int64_t{3}}});
@@ -448,6 +486,7 @@ TEST(SamplingValues, SharesAreTheSoftmaxOfTheKept) {
 
 // The share of draws of each token is its probability: chi-square with 3 degrees of freedom stays
 // below 25 (p = 1.5e-5), for a fixed list of seeds.
+// Shares of 1/10 to 4/10 and 4000 seeds: 400 to 1600 draws are expected of each token.
 TEST(SamplingProperties, DrawsFollowTheShares) {
   const std::vector<double> scores = {std::log(1.0), std::log(2.0), std::log(3.0), std::log(4.0)};
   for (const char* id : {"sampling.top_k_sample", "sampling.top_p_sample"}) {
@@ -471,6 +510,7 @@ TEST(SamplingProperties, DrawsFollowTheShares) {
 }
 
 // Constraints are put on logits that way.
+// Two of five tokens are left, at any seed.
 TEST(SamplingProperties, TokensOfMinusInfinityAreNeverDrawn) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<double> scores = {-inf, 0, -inf, 1, -inf};
@@ -484,12 +524,14 @@ TEST(SamplingProperties, TokensOfMinusInfinityAreNeverDrawn) {
 // Rounded shares may sum to less than the number drawn. Then the last token that has a share is
 // taken, not one behind it that has none.
 TEST(SamplingProperties, RoundingNeverDrawsATokenWithoutAShare) {
+  // The search finds a seed whose number is nearly 1: about one in four million words is.
   int64_t seed = 0;
   while (RandomWords{.seed = static_cast<uint64_t>(seed)}.uniform_f32(0) < 1 - 0x1p-22f) ++seed;
   const float u = RandomWords{.seed = static_cast<uint64_t>(seed)}.uniform_f32(0);
   // Many small shares, of which some sets sum to less than u in f32.
   for (uint32_t attempt = 0; attempt < 400; ++attempt) {
     std::vector<float> scores = narrowed(normals(300, attempt, 2));
+    // Twenty tokens behind the others have no share at all; drawing one is the fault.
     scores.insert(scores.end(), 20, -kInf);
     const auto n = static_cast<int64_t>(scores.size());
     const auto outputs =
@@ -503,6 +545,7 @@ TEST(SamplingProperties, RoundingNeverDrawsATokenWithoutAShare) {
 }
 
 // Nothing random is left.
+// Also top_k = 1, which leaves one candidate at any temperature.
 TEST(SamplingProperties, TemperatureZeroIsGreedyForEverySeed) {
   const auto scores = normals(50, 4);
   const int32_t best =
@@ -522,6 +565,8 @@ TEST(SamplingProperties, TemperatureZeroIsGreedyForEverySeed) {
 }
 
 // NaN and infinities, with their index.
+// Sampling at both kinds of temperature and the greedy choice use one check. NaN is named by its
+// place, an infinite maximum by its value.
 TEST(SamplingErrors, NameTheLogit) {
   const std::string finite = "; it must be finite.";
   for (const char* id : {"sampling.greedy_sample", "sampling.top_k_sample"}) {

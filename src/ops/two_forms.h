@@ -9,6 +9,7 @@
 
 namespace quern {
 
+// `form`: "estimator" (the default) or "table".
 AttributeDef form_attribute();
 
 // For InferContext and KernelContext.
@@ -18,10 +19,12 @@ bool is_table(const Context& context) {
 }
 
 // The type of a float port that must be present; any rank where `rank` is -1.
+// Errors: an absent port, integers, another rank.
 Result<TensorType> float_port(const InferContext& context, size_t port, int rank = -1);
 // A port of class labels, masks or edges (integers of at least 8 bits) with these extents.
 Result<void> expect_integers(const InferContext& context, size_t port, std::vector<Dim> dims);
 // A present port must have exactly this type.
+// Extents may be symbols, which must be the same ones.
 Result<void> expect_port(const InferContext& context, size_t port, const TensorType& wanted);
 
 }  // namespace quern

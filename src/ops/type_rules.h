@@ -8,20 +8,25 @@
 
 namespace quern::type_rules {
 
+// Any float dtype, narrow ones too.
 Result<void> expect_float(std::string_view port, const TensorType& type);
 // Floats and integers of 8 bits and more.
 Result<void> expect_number(std::string_view port, const TensorType& type);
+// One of these dtypes; the error lists them all.
 Result<void> expect_dtype(std::string_view port, const TensorType& type,
                           std::initializer_list<DType> allowed);
+// Exactly this rank, or at least this one.
 Result<void> expect_rank(std::string_view port, const TensorType& type, int rank);
 Result<void> expect_rank_at_least(std::string_view port, const TensorType& type, int rank);
 // `meaning` says what the extent must equal: "the rows of 'weight'".
+// Symbols equal themselves alone. The axis must exist: check the rank first.
 Result<void> expect_dim(std::string_view port, const TensorType& type, int axis, const Dim& wanted,
                         std::string_view meaning);
 // A vector of floats with that extent; a null type (an absent port) passes.
 Result<void> expect_vector(std::string_view port, const TensorType* type, const Dim& wanted,
                            std::string_view meaning);
 // The extent of an axis, which must be a constant.
+// Errors: a symbol.
 Result<int64_t> constant_dim(std::string_view port, const TensorType& type, int axis);
 // An attribute that repeats an extent; 0 says nothing.
 Result<void> expect_declared(std::string_view attribute, int64_t declared, const Dim& found,
@@ -33,6 +38,7 @@ Result<void> expect_no_wider(std::string_view port, const TensorType* type, cons
 TensorType with_last_dim(const TensorType& type, DType dtype, const Dim& last);
 
 // Axis of `rank` that an attribute names; negative values count from the end.
+// Errors: an axis outside [-rank, rank), and any axis of a scalar.
 Result<int> resolve_axis(std::string_view attribute, int64_t axis, int rank);
 // The same for an attribute of a context (InferContext or KernelContext).
 template <class Context>
@@ -45,6 +51,7 @@ Result<void> expect_whole_elements(std::string_view port, const TensorType& type
 // A rank that `name` asks for; the limit is kMaxRank.
 Result<void> check_rank_limit(std::string_view name, int64_t rank);
 // The name of an input port, for rules that many operations share.
+// Further values of a variadic port have its name.
 std::string_view port_name(const InferContext& context, size_t port);
 // The input must have exactly the type `wanted`, which is the type of the port `other`.
 Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,

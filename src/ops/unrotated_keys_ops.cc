@@ -13,6 +13,8 @@ namespace {
 
 using namespace type_rules;
 
+// The state that the attribute names, which must keep unrotated keys. All three operations need
+// them: writing rotated keys back makes sense only after reading unrotated ones.
 Result<KvDims> find_keeping_kv(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_kv(context));
   if (dims.keeps_unrotated) return dims;
@@ -22,6 +24,8 @@ Result<KvDims> find_keeping_kv(const InferContext& context) {
       context.attributes.text("state"));
 }
 
+// k [T, heads, key_dim] and a place for each token; no output. The rule of keep_unrotated and
+// write_keys.
 Result<std::vector<TensorType>> infer_write(const InferContext& context) {
   const TensorType& k = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_keeping_kv(context));
@@ -32,6 +36,7 @@ Result<std::vector<TensorType>> infer_write(const InferContext& context) {
   return std::vector<TensorType>{};
 }
 
+// f32 whatever the cache stores, because unrotated keys are never rounded or quantised.
 Result<std::vector<TensorType>> infer_read(const InferContext& context) {
   const TensorType& positions = *context.inputs[0];
   QUERN_ASSIGN_OR_RETURN(const KvDims dims, find_keeping_kv(context));
@@ -45,23 +50,28 @@ Result<std::vector<TensorType>> infer_read(const InferContext& context) {
 template <class F>
 Result<void> for_each_row(const KernelContext& context, const TensorView& rows, size_t first,
                           F&& f) {
+  // A missing state is find_kv_rows's error; until then the width does not matter.
   const int64_t value_dim = context.kv == nullptr ? 0 : context.kv->value_dim();
   QUERN_ASSIGN_OR_RETURN(
       const KvRows places,
       find_kv_rows(context, first, KvHeadCount::kSame, rows.shape[1], rows.shape[2], value_dim));
+  // The declaration has promised it, but the store that was bound may be another.
   if (!places.kv->keeps_unrotated()) {
     return fail::precondition("State '{}' is bound to a store that keeps no unrotated keys.",
                               context.attributes.text("state"));
   }
+  // Scratch of one key, which f fills or reads.
   std::vector<float> row(static_cast<size_t>(rows.shape[2]));
   for (int64_t t = 0; t < rows.shape[0]; ++t) {
     for (int64_t head = 0; head < rows.shape[1]; ++head) {
+      // Row (t, head) of [T, H, D] starts at this element.
       f(places, t, head, (t * rows.shape[1] + head) * rows.shape[2], row);
     }
   }
   return {};
 }
 
+// Stores keys beside the cache, at full f32.
 Result<void> run_keep(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   return for_each_row(
@@ -72,6 +82,7 @@ Result<void> run_keep(const KernelContext& context) {
       });
 }
 
+// Reads them back into the output, token by token and head by head.
 Result<void> run_read(const KernelContext& context) {
   const TensorView& k = context.outputs[0];
   return for_each_row(
@@ -82,6 +93,7 @@ Result<void> run_read(const KernelContext& context) {
       });
 }
 
+// Replaces the rotated keys of the cache; the store rounds or quantises them, values stay.
 Result<void> run_write(const KernelContext& context) {
   const TensorView& k = context.inputs[0];
   return for_each_row(

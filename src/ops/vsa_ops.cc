@@ -13,15 +13,19 @@ namespace {
 using namespace op_parts;
 using Types = std::vector<TensorType>;
 
+// Vectors [D] of one float type, any number of them.
 Result<Types> infer_bundle(const InferContext& context) {
   QUERN_TRY(type_rules::expect_rank("a", *context.inputs[0], 1));
   return infer_same_floats(context);
 }
 
+// Sums in port order from +0. Normalised, each element is divided by the root of a lanes(32) sum of
+// squares: a division, not a product with the reciprocal.
 struct BundleKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
     FloatOutput<T> sum(context.outputs[0]);
+    // Output memory may hold anything.
     std::fill_n(sum.data(), sum.size(), T(0));
     for (const TensorView& input : context.inputs) {
       const FloatInput<T> x(input);
@@ -29,11 +33,13 @@ struct BundleKernel {
     }
     if (!context.attributes.flag("normalize")) return {};
     const T norm = std::sqrt(lanes_sum<T>(sum.size(), [&](int64_t i) { return sum[i] * sum[i]; }));
+    // A norm of 0 leaves the zeros; NaN is not 0 and reaches every element.
     for (int64_t i = 0; norm != 0 && i < sum.size(); ++i) sum[i] = sum[i] / norm;
     return {};
   }
 };
 
+// Any rank: rows are the last axis.
 Result<Types> infer_permute(const InferContext& context) {
   QUERN_TRY(type_rules::expect_rank_at_least("a", *context.inputs[0], 1));
   return infer_same_floats(context);
@@ -44,16 +50,19 @@ Result<void> rotate_rows(const KernelContext& context, bool is_inverse) {
   const TensorView& a = context.inputs[0];
   const int64_t n = a.shape.last();
   if (a.shape.num_elements() == 0) return {};
+  // The remainder of any integer lies in (-n, n); adding n makes it a rotation to the left.
   const int64_t k = context.attributes.integer("k") % n;
   const int64_t shift = ((is_inverse ? -k : k) + n) % n;
   const int64_t size = dtype_info(a.dtype).block_bytes;
   for (int64_t row = 0; row < a.shape.num_rows(); ++row) {
+    // Bytes are rotated by whole elements, so no value is read as a number.
     const std::byte* source = a.data + row * n * size;
     std::rotate_copy(source, source + shift * size, source + n * size,
                      context.outputs[0].data + row * n * size);
   }
   return {};
 }
+// Left by k and right by k undo each other.
 Result<void> run_permute(const KernelContext& context) {
   return rotate_rows(context, false);
 }
@@ -61,6 +70,7 @@ Result<void> run_inverse_permute(const KernelContext& context) {
   return rotate_rows(context, true);
 }
 
+// The two directions differ in kernel and words only.
 OpDef permute_op(std::string id, std::string doc, OpDef::Kernel kernel) {
   return {.id = std::move(id),
           .doc = std::move(doc),
@@ -96,6 +106,8 @@ void register_vsa_ops(OpRegistry& registry) {
   registry.add(permute_op("vsa.permute", "Each row rotated left by k places.", run_permute));
   registry.add(permute_op("vsa.inverse_permute", "Each row rotated right by k places.",
                           run_inverse_permute));
+  // Binding is the elementwise product and similarity the dot product: registered families before
+  // this one bring both.
   registry.add(alias_of(*registry.find("math.mul"), "vsa.bind", {"a", "b"}, {"bound"}));
   registry.add(alias_of(*registry.find("dot.dot"), "vsa.similarity", {}, {"sim"}));
 }

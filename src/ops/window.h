@@ -22,7 +22,7 @@ struct Window {
     return output * stride - pad + tap * dilation;
   }
   // Number of outputs; with `ceil` also a last window that starts inside the input but does not
-  // fit. 0 or less where no window fits.
+  // fit. 0 where no window fits.
   int64_t num_outputs(int64_t input, bool ceil) const;
 };
 
@@ -35,6 +35,8 @@ using Extent3 = std::array<int64_t, 3>;
 Result<Window3> read_windows(const Attributes& attributes, std::string_view axes);
 // The windows of convolution.conv1d, conv2d and conv3d by the rank of x: 3, 4 or 5.
 Result<Window3> read_convolution_windows(const Attributes& attributes, int rank);
+// The attributes that read_windows() reads: the kernel must be given, stride and dilation are 1 and
+// padding 0 by default.
 std::vector<AttributeDef> window_attributes(std::string_view axes);
 
 // The spatial extents of [N, C, ...], which must be constants.
@@ -42,6 +44,7 @@ Result<Extent3> spatial_extents(std::string_view port, const TensorType& type);
 // The same at run time.
 Extent3 spatial_extents(const Shape& shape);
 
+// Errors: a number out of its range; `name` is the letter of the axis in the message.
 Result<void> check_window(std::string_view name, const Window& window);
 
 }  // namespace quern

@@ -6,6 +6,7 @@
 
 namespace quern::simd {
 
+// The functions below leave |low| at about half an ulp of high or less.
 template <class V>
 struct DoubleWord {
   V high;
@@ -27,6 +28,7 @@ QUERN_SIMD_FN DoubleWord<V> two_sum(V a, V b) {
 }
 
 // x = high + low with 12 + 12 bits (26 + 27 in f64), so that products of parts are exact.
+// A mask instead of Veltkamp's product by 2^s + 1, so that no large x overflows.
 template <class V>
 QUERN_SIMD_FN DoubleWord<V> split(V x) {
   constexpr UintElem<V> kMask = ~((UintElem<V>{1} << (kIsF32<V> ? 12 : 27)) - 1);
@@ -40,14 +42,17 @@ QUERN_SIMD_FN DoubleWord<V> two_product(V a, V b) {
   const auto [ah, al] = split(a);
   const auto [bh, bl] = split(b);
   const V product = a * b;
+  // In f64 the two low parts have 27 bits and their product may need 54: the one inexact step.
   return {product, ((ah * bh - product) + ah * bl + al * bh) + al * bl};
 }
 
+// a * b. The cross products are rounded; low times low is below their last bit and left out.
 template <class V>
 QUERN_SIMD_FN DoubleWord<V> multiply_words(DoubleWord<V> a, DoubleWord<V> b) {
   const auto p = two_product(a.high, b.high);
   return fast_two_sum(p.high, p.low + (a.high * b.low + a.low * b.high));
 }
+// a / b: the quotient of the high parts, then one correction by the remainder a - q b.
 template <class V>
 QUERN_SIMD_FN DoubleWord<V> divide_words(DoubleWord<V> a, DoubleWord<V> b) {
   const V q = a.high / b.high;
@@ -56,6 +61,8 @@ QUERN_SIMD_FN DoubleWord<V> divide_words(DoubleWord<V> a, DoubleWord<V> b) {
   return fast_two_sum(q, rest / b.high);
 }
 
+// sqrt(a) for a >= 0: the root of the high part, then Newton's (a - root^2) / (2 root). A high part
+// of 0 keeps 0: the correction would divide by it.
 template <class V>
 QUERN_SIMD_FN DoubleWord<V> sqrt_word(DoubleWord<V> a) {
   const V root = sqrt(a.high);

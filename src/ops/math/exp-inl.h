@@ -11,6 +11,8 @@ struct Rounded {
   V value;  // n as a float
   IntOf<V> n;
 };
+// The integer stands in the low bits of z + magic, so the difference of two bit patterns is n,
+// below zero too.
 template <class V>
 QUERN_SIMD_FN Rounded<V> round_to_int(V z) {
   const V shifted = z + kRoundMagic<V>;
@@ -46,10 +48,13 @@ struct ScaleFactors {
 };
 template <class V>
 QUERN_SIMD_FN ScaleFactors<V> scale_factors(IntOf<V> n) {
+  // sum = n + 2 bias = low + high, the two biased exponent fields.
   const UintOf<V> sum = __builtin_bit_cast(UintOf<V>, n) + UintElem<V>{2 * kBias<V>};
   const UintOf<V> low = sum >> 1;
   return {from_bits<V>(low << kMantissaBits<V>), from_bits<V>((sum - low) << kMantissaBits<V>)};
 }
+// p * 2^n with one rounding, into the denormals and up to infinity: halving n keeps the first
+// product a normal number, hence exact.
 template <class V>
 QUERN_SIMD_FN V scale(V p, IntOf<V> n) {
   const auto factors = scale_factors<V>(n);
@@ -90,6 +95,7 @@ inline constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c76
 // x + n * part, the product exact.
 template <class V>
 QUERN_SIMD_FN V add_exact_product(V n, ElemOf<V> part, V x) {
+  // The product has no rounding of its own, so the fused step and the two separate ones agree.
   if constexpr (requires(V v) { exact_product_add(v, v, v); }) {
     return exact_product_add(n, splat<V>(part), x);
   } else {
@@ -105,6 +111,8 @@ struct ExpReduced {
   IntOf<V> n;
   V value;  // n as a float
 };
+// Cody and Waite: k * kLn2High is exact and lies near x, so `high` is exact too. Only r rounds, and
+// low keeps what it lost.
 template <class V>
 QUERN_SIMD_FN ExpReduced<V> exp_reduce(V x) {
   const auto k = round_to_either_zero(x * kLog2e<V>);
@@ -148,6 +156,8 @@ inline constexpr ElemOf<V> kExpLowest = kIsF32<V> ? -104 : -746;
 template <class V>
 inline constexpr ElemOf<V> kExpHighest = kIsF32<V> ? 89 : 710;
 
+// exp(x). The limits make +0 of -infinity and of all that is too small, +infinity of all that is
+// too large; NaN passes both. 0.99 ulp over all f32 inputs.
 template <class V>
 QUERN_SIMD_FN V strict_exp(V x) {
   const auto e = exp_scaled(at_least(at_most(x, kExpHighest<V>), kExpLowest<V>));
@@ -170,6 +180,7 @@ QUERN_SIMD_FN V exp2_minus_1(V r, V low) {
   }
 }
 
+// 2^x, exact for whole x. x - k is exact, so r has no low part. Past the limits +0 and +infinity.
 template <class V>
 QUERN_SIMD_FN V strict_exp2(V x) {
   const V limited = at_least(at_most(x, kIsF32<V> ? 129 : 1025), kIsF32<V> ? -151 : -1076);
@@ -189,12 +200,14 @@ QUERN_SIMD_FN V expm1_tail(V r) {
 }
 
 // x = n ln 2 + r, p = expm1(r): 2^n p + (2^n - 1), at half scale so that 2^n stays finite.
+// -1 from -20 (f64: -40) down: the limit only keeps n in the range of power_of_two.
 template <class V>
 QUERN_SIMD_FN V strict_expm1(V x) {
   const auto e = exp_reduce(at_least(at_most(x, kExpHighest<V>), kIsF32<V> ? -20 : -40));
   const V p = e.r + ((e.r * e.r) * expm1_tail(e.r) + e.low);
   const V half_unit = power_of_two<V>(e.n - 1);
   const V y = (half_unit * p + (half_unit - static_cast<ElemOf<V>>(0.5))) * 2;
+  // Here x^2 / 2 is below half an ulp of x; x itself also keeps denormals and the sign of zero.
   return select(abs(x) < (kIsF32<V> ? 0x1p-30f : 0x1p-60), x, y);
 }
 

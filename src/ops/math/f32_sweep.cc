@@ -15,6 +15,7 @@
 namespace quern {
 namespace {
 
+// Three arrays of 4 KiB for each thread stay in its first-level cache. A multiple of every width.
 constexpr int kBlock = 1024;
 constexpr uint64_t kNumPatterns = uint64_t{1} << 32;
 constexpr uint32_t kSign = 0x80000000u;
@@ -25,6 +26,7 @@ struct Block {
   std::array<float, kBlock> mirrored;  // f(-x), for symmetric functions
 };
 
+// Keeps the worse error. +infinity (a wrong NaN, sign of zero or mirror image) beats every number.
 void merge(SweepResult& into, double ulp, float x) {
   if (ulp > into.worst_ulp) {
     into.worst_ulp = ulp;
@@ -32,6 +34,7 @@ void merge(SweepResult& into, double ulp, float x) {
   }
 }
 
+// Equality of strict numerics: the same bits, or two NaNs whatever their payload.
 bool same_value(float a, float b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
@@ -45,12 +48,15 @@ void sweep_block(EvaluateF32 evaluate, const MathOracle& oracle, uint64_t first,
   }
   evaluate(block.x.data(), block.y.data(), kBlock);
   for (int i = 0; i < kBlock; ++i) {
+    // double carries 29 bits more than f32: its own error does not show in the ulps.
     const double exact = oracle.f64(static_cast<double>(block.x[i]));
     // The nearest float is at most half an ulp off: nothing to learn once that was seen.
     if (result.worst_ulp >= 0.5 && same_value(block.y[i], static_cast<float>(exact))) continue;
     merge(result, ulp_error(block.y[i], exact), block.x[i]);
   }
   result.num_inputs += kBlock;
+  // f(-x) is held to the bits of f(x), which were just judged, so that the oracle runs half as
+  // often.
   if (oracle.symmetry == Symmetry::kNone) return;
   for (float& x : block.x) x = std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ kSign);
   evaluate(block.x.data(), block.mirrored.data(), kBlock);
@@ -66,8 +72,11 @@ void sweep_block(EvaluateF32 evaluate, const MathOracle& oracle, uint64_t first,
 }  // namespace
 
 SweepResult sweep_f32(EvaluateF32 evaluate, const MathOracle& oracle, uint32_t stride) {
+  // Patterns below 2^31 are those with a clear sign bit.
   const uint64_t end = oracle.symmetry == Symmetry::kNone ? kNumPatterns : kNumPatterns / 2;
   const uint64_t step = uint64_t{stride} * kBlock;
+  // Threads draw blocks from one counter, since some regions cost more than others (sin of large
+  // x). Each writes a result of its own; they merge after the join.
   const unsigned num_threads = std::max(1u, std::thread::hardware_concurrency());
   std::vector<SweepResult> results(num_threads);
   std::vector<std::jthread> threads;
@@ -91,6 +100,7 @@ SweepResult sweep_f32(EvaluateF32 evaluate, const MathOracle& oracle, uint32_t s
 
 EvaluateF32 fastest_f32_evaluator(const char* name) {
   LaneEvaluators lanes = lane_evaluators_portable();
+  // An index into a row's widths: 4 lanes of the base instruction set, or 8 of AVX2.
   int width = 1;
 #ifdef QUERN_LANES_X86
   if (__builtin_cpu_supports("avx2")) {

@@ -8,6 +8,8 @@
 
 namespace quern {
 
+// What a sweep saw: the largest error in ulps of f32 and one input that has it. +infinity stands
+// for a wrong NaN, a wrong sign of zero or a mirror image that differs. Mirrored inputs count too.
 struct SweepResult {
   double worst_ulp = 0;
   float worst_input = 0;

@@ -5,6 +5,7 @@
 
 namespace quern::simd {
 
+// pi/2 in two words: the second is what the first rounds away.
 template <class V>
 inline constexpr ElemOf<V> kHalfPi = kIsF32<V> ? 0x1.921fb6p+0 : 0x1.921fb54442d18p+0;
 template <class V>
@@ -40,6 +41,8 @@ QUERN_SIMD_FN AsinParts<V> asin_parts(V a) {
   return {s, (s * z) * asin_tail(z)};
 }
 
+// asin(x), odd. |x| above 1 gives NaN from the root of a negative number. Above 1/2 the small terms
+// join before they meet pi/2, so that one rounding happens at the size of the result.
 template <class V>
 QUERN_SIMD_FN V strict_asin(V x) {
   const V a = abs(x);
@@ -49,6 +52,7 @@ QUERN_SIMD_FN V strict_asin(V x) {
   return flip_sign(select(a > static_cast<ElemOf<V>>(0.5), far, p.s + p.correction), sign_of(x));
 }
 
+// acos(x) in [0, pi], +0 at 1, NaN where |x| is above 1.
 template <class V>
 QUERN_SIMD_FN V strict_acos(V x) {
   const V a = abs(x);
@@ -91,6 +95,11 @@ QUERN_SIMD_FN V angle_of(V y, V b, M x_negative) {
   const V t = select(middle, low - high, low) / select(middle, low + high, high);
   const V z = t * t;
   const V one = splat<V>(1);
+  // The multiple of pi/4 and the direction of t, octant by octant:
+  //  low / high up to 1/2   0 + atan(t)
+  //  above 1/2              pi/4 + atan(t), t <= 0
+  //  steep                  pi/2 - one of these
+  //  x negative             pi - all of this
   V k = select(middle, one, V{});
   V direction = select(steep, -one, one);
   k = select(steep, splat<V>(2) - k, k);
@@ -100,6 +109,8 @@ QUERN_SIMD_FN V angle_of(V y, V b, M x_negative) {
   return k * kQuarterPi + (direction * angle + k * kQuarterPiLow);
 }
 
+// atan(x) as the angle of the point (1, x). x != x is false in every lane that is a number, which
+// makes a mask of the right type; NaN lanes are NaN by their arithmetic.
 template <class V>
 QUERN_SIMD_FN V strict_atan(V x) {
   return flip_sign(angle_of(abs(x), splat<V>(1), x != x), sign_of(x));
@@ -113,11 +124,13 @@ QUERN_SIMD_FN V strict_atan2(V y, V x) {
   const V one = splat<V>(1);
   V a = abs(y), b = abs(x);
   // Infinities against finite values, and two zeros, as plain points.
+  // An infinite coordinate becomes 1 and a finite one beside it 0; (0, 0) becomes (1, 0), so that
+  // the sign of x decides between 0 and pi.
   const auto infinite = (a == inf) | (b == inf);
   const V a1 = select(a == inf, one, V{}), b1 = select(b == inf, one, V{});
   a = select(infinite, a1, a);
   b = select(infinite, b1, select((a == 0) & (b == 0), one, b));
-  // Sums must stay finite.
+  // Sums must stay finite: past kHuge one could overflow. A quarter of both has the same angle.
   const auto huge = (a > kHuge) | (b > kHuge);
   const V quarter = select(huge, splat<V>(static_cast<ElemOf<V>>(0.25)), one);
   const V r = angle_of(a * quarter, b * quarter, sign_of(x) != 0);

@@ -7,6 +7,7 @@
 namespace quern {
 namespace {
 
+// The lane type of N elements. One element is the plain type, as callers of strict_math.h use it.
 template <class T, int N>
 struct LanesOf {
   using Type = simd::VectorOf<T, N>;
@@ -16,6 +17,7 @@ struct LanesOf<T, 1> {
   using Type = T;
 };
 
+// Whole vectors only (n is a multiple of N). memcpy because the arrays are aligned to T alone.
 template <class F, class T, int N>
 void evaluate_unary(const T* x, T* y, long n) {
   using V = typename LanesOf<T, N>::Type;
@@ -41,6 +43,7 @@ void evaluate_binary(const T* x, const T* y, T* z, long n) {
 // The loop for f32 width W, or null where this file leaves it out.
 template <class F, class T, int W>
 constexpr void (*unary_or_null())(const T*, T*, long) {
+  // Widths count the f32 lanes of a register: f64 has half as many, but never less than one.
   constexpr int kN = sizeof(T) == 4 || W == 1 ? W : W / 2;
   if constexpr ((QUERN_LANE_WIDTHS & W) != 0) return evaluate_unary<F, T, kN>;
   return nullptr;
@@ -68,6 +71,7 @@ constexpr BinaryEvaluators binary_row(const char* name) {
            binary_or_null<F, double, 8>(), binary_or_null<F, double, 16>()}};
 }
 
+// Each function template becomes a type, which can be passed as a template argument.
 #define QUERN_UNARY(name)            \
   struct Apply_##name {              \
     template <class V>               \
@@ -89,6 +93,7 @@ constexpr BinaryEvaluators binary_row(const char* name) {
 
 #define QUERN_UNARY(name) unary_row<Apply_##name>(#name),
 #define QUERN_BINARY(name) binary_row<Apply_##name>(#name),
+// In the order of the lists, the same in every copy of this file: tests compare row i with row i.
 constexpr UnaryEvaluators kUnary[] = {
 #include "ops/math/unary_functions.inc"
 };

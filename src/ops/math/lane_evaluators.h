@@ -13,6 +13,7 @@ using EvaluateF64Pair = void (*)(const double* x, const double* y, double* z, lo
 
 // Widths are in f32 lanes: 1, 4, 8, 16; f64 has half as many (1 for 1). Null: not compiled in.
 inline constexpr int kNumLaneWidths = 4;
+// The loops of one function, by width. `name` is that of the list ("exp" for strict_exp).
 struct UnaryEvaluators {
   const char* name;
   EvaluateF32 f32[kNumLaneWidths];
@@ -23,6 +24,7 @@ struct BinaryEvaluators {
   EvaluateF32Pair f32[kNumLaneWidths];
   EvaluateF64Pair f64[kNumLaneWidths];
 };
+// All functions as one instruction set compiled them. The tables have static lifetime.
 struct LaneEvaluators {
   const UnaryEvaluators* unary;
   int num_unary;
@@ -30,8 +32,11 @@ struct LaneEvaluators {
   int num_binary;
 };
 
+// Compiled for the base instruction set, at all four widths.
 LaneEvaluators lane_evaluators_portable();
+// 8 lanes, for CPUs with AVX2 and FMA; x86 only.
 LaneEvaluators lane_evaluators_avx2();
+// 16 lanes, for CPUs with AVX-512 F and DQ; x86 only.
 LaneEvaluators lane_evaluators_avx512();
 
 }  // namespace quern

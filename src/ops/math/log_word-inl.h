@@ -39,6 +39,7 @@ template <class V>
 QUERN_SIMD_FN DoubleWord<V> log2_word(V x) {
   constexpr ElemOf<V> kLog2e = kIsF32<V> ? 0x1.715476p+0 : 0x1.71547652b82fep+0;
   constexpr ElemOf<V> kLog2eLow = kIsF32<V> ? 0x1.4ae0cp-26 : 0x1.777d0ffda0d24p-56;
+  // A power of two has f = 0 and a mantissa part of 0, so its logarithm is exactly e.
   const auto reduced = log_reduce(x);
   const DoubleWord<V> scale = {splat<V>(kLog2e), splat<V>(kLog2eLow)};
   const auto mantissa = multiply_words(log_word(reduced.f, V{}), scale);
@@ -46,6 +47,7 @@ QUERN_SIMD_FN DoubleWord<V> log2_word(V x) {
   return fast_two_sum(sum.high, sum.low + mantissa.low);
 }
 
+// log2(x), 0.50 ulp; special values as strict_log.
 template <class V>
 QUERN_SIMD_FN V strict_log2(V x) {
   return log_special(x, log2_word(x).high);
@@ -70,10 +72,12 @@ template <class V>
 QUERN_SIMD_FN DoubleWord<V> log1p_word(DoubleWord<V> u) {
   constexpr ElemOf<V> kLn2High = kIsF32<V> ? 0x1.62e4p-1 : 0x1.62e42fefa38p-1;
   constexpr ElemOf<V> kLn2Low = kIsF32<V> ? 0x1.7f7d1cp-20 : 0x1.ef35793c7673p-45;
+  // w = 1 + u as a double word. Its high part is reduced; its low part takes the same factor 2^-e.
   auto w = two_sum(splat<V>(1), u.high);
   w = fast_two_sum(w.high, w.low + u.low);
   const auto reduced = log_reduce(w.high);
   const auto near = reduced.e == 0;
+  // 2^-e, from the distance of the exponents before and after the reduction.
   const V unit = from_bits<V>(bits_of(splat<V>(1)) - (bits_of(w.high) - bits_of(reduced.f + 1)));
   const auto mantissa =
       log_word(select(near, u.high, reduced.f), select(near, u.low, w.low * unit));

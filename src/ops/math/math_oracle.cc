@@ -6,20 +6,24 @@
 namespace quern {
 namespace {
 
+// What the host's library lacks. Only exponentials of numbers up to 0 are taken: none overflows.
 template <class T>
 T sigmoid(T x) {
   return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
 }
 template <class T>
 T silu(T x) {
+  // At -infinity the product would be -inf * 0 = NaN; the strict function gives the limit, -0.
   if (std::isinf(x)) return x < 0 ? -T(0) : x;
   return x * sigmoid(x);
 }
+// Above 0 softplus(x) = x + softplus(-x), which takes the large part out of the logarithm.
 template <class T>
 T softplus(T x) {
   return std::log1p(std::exp(-std::fabs(x))) + (x < 0 ? T(0) : x);
 }
 
+// A row from <cmath>. The two function pointers pick its double and its long double overload.
 #define QUERN_ORACLE(name, symmetry)                                                      \
   {                                                                                       \
 #name, Symmetry::symmetry,                                                            \
@@ -31,6 +35,8 @@ T softplus(T x) {
                                                            [](long double x) { return name(x); } \
   }
 constexpr MathOracle kOracles[] = {
+    // In the order of unary_functions.inc; gelu and gelu_tanh are left out, being defined by their
+    // steps.
     QUERN_ORACLE(acos, kNone),  QUERN_ORACLE(acosh, kNone), QUERN_ORACLE(asin, kOdd),
     QUERN_ORACLE(asinh, kOdd),  QUERN_ORACLE(atan, kOdd),   QUERN_ORACLE(atanh, kOdd),
     QUERN_ORACLE(cbrt, kOdd),   QUERN_ORACLE(cos, kEven),   QUERN_ORACLE(cosh, kEven),

@@ -7,6 +7,8 @@
 
 namespace quern::simd {
 
+// x = quadrant * pi/2 + (high + low) modulo 2 pi, |high| up to pi/4 and a little. Only the low two
+// bits of the quadrant count.
 template <class V>
 struct PayneHanek {
   V high;
@@ -44,16 +46,23 @@ QUERN_SIMD_FN U pick_word(U index, uint32_t w0, uint32_t w1, uint32_t w2, uint32
   return index == 0 ? U{} + w0 : word;
 }
 
-// x = m 2^e with a 24-bit m. Bits of 2/pi of weight 2^(e-2) and more give multiples of 4 and are
+// x = m 2^e with a 24-bit m. Bits of 2/pi of weight 2^(2-e) and more give multiples of 4 and are
 // left out; 96 bits follow, of whose product with m the upper 64 are kept: 2 + 62 bits of the
 // quotient modulo 4. No f32 comes nearer to a multiple of pi/2 than about 2^-31.
+// The bits of 2/pi behind 32 zeros, and the 96 that are used:
+//   00000000 a2f9836e 4e441529 fc2757d1 f534ddc0 ...
+//   |<- start = e + 30 bits ->|<- w0 w1 w2: 96 bits ->|
 template <class V>
 requires kIsF32<V> QUERN_SIMD_FN PayneHanek<V> payne_hanek(V x) {
   using U = UintOf<V>;
   const U u = bits_of(x);
   const U m = (u & 0x7fffffu) | 0x800000u;
+  // 150 = 127 + 23 makes e the exponent of the integer m. Bit number e + 30 from the left has the
+  // weight 2^(1-e).
   const U start = ((u >> 23) - 150u) + 30u;
   const U index = start >> 5, shift = start & 31u;
+  // Four neighbouring words hold the three shifted ones. (b >> 1) >> up is b >> (32 - shift), which
+  // is defined for a shift of 0 too.
   const U a = pick_word(index, 0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u);
   const U b = pick_word(index, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u);
   const U c = pick_word(index, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u);
@@ -96,6 +105,7 @@ QUERN_SIMD_FN PayneHanek<double> payne_hanek_one(double x) {
   uint32_t start = static_cast<uint32_t>(u >> 52) - 1075u + 62u;
   if (start > 971u + 62u) start = 0;
   const uint32_t index = start >> 5, shift = start & 31u;
+  // Word i of the six crosses a border: the upper half of a pair after the shift.
   uint64_t limbs[6];  // the most significant first
   for (int i = 0; i < 6; ++i) {
     const uint64_t pair = (uint64_t{kTwoOverPi[index + i]} << 32) | kTwoOverPi[index + i + 1];
@@ -103,6 +113,8 @@ QUERN_SIMD_FN PayneHanek<double> payne_hanek_one(double x) {
   }
   uint64_t product[6] = {};  // modulo 2^192
   const uint64_t factors[2] = {m & 0xffffffffu, m >> 32};
+  // Schoolbook product from the lowest limb up. The upper factor lands one limb higher; what leaves
+  // the top is a multiple of 2^192, hence of 4 in the quotient.
   for (int f = 0; f < 2; ++f) {
     uint64_t carry = 0;
     for (int i = 5; i - f >= 0; --i) {
@@ -111,16 +123,20 @@ QUERN_SIMD_FN PayneHanek<double> payne_hanek_one(double x) {
       carry = sum >> 32;
     }
   }
+  // 2 + 126 bits of the quotient modulo 4; the 64 bits below only gave their carries.
   uint64_t high = (product[0] << 32) | product[1];
   uint64_t low = (product[2] << 32) | product[3];
   const uint64_t quadrant = (high + (uint64_t{1} << 61)) >> 62;
   high -= quadrant << 62;
+  // A fraction above 1/2 has become a negative number of 128 bits: take its magnitude, negate at
+  // the end.
   const bool negative = (high >> 63) != 0;
   if (negative) {
     low = ~low + 1;
     high = ~high + (low == 0 ? 1 : 0);
   }
   // Normalise so that the two floats hold the leading 106 bits.
+  // high counts units of 2^-62, low units of 2^-126.
   int exponent = -62;
   if (high == 0) {
     high = low;
@@ -141,6 +157,8 @@ QUERN_SIMD_FN PayneHanek<double> payne_hanek_one(double x) {
   return {negative ? -r.high : r.high, negative ? -r.low : r.low, quadrant};
 }
 
+// Every lane, whether it is far or not: trig_reduce selects, and payne_hanek_one is safe for all
+// bits.
 template <class V>
 requires(!kIsF32<V>) QUERN_SIMD_FN PayneHanek<V> payne_hanek(V x) {
   if constexpr (std::is_arithmetic_v<V>) {

@@ -42,6 +42,7 @@ struct LaneTraits<double> : LaneTraits<float> {
   using Elem = double;
 };
 
+// The element type of V, whether it is f32, and the number of lanes.
 template <class V>
 using ElemOf = typename LaneTraits<V>::Elem;
 template <class V>
@@ -72,6 +73,7 @@ template <class V>
 inline constexpr ElemOf<V> kRoundMagic = static_cast<ElemOf<V>>(UintElem<V>{3}
                                                                 << (kMantissaBits<V> - 1));
 
+// `value` in every lane.
 template <class V>
 QUERN_SIMD_FN V splat(ElemOf<V> value) {
   if constexpr (kLanes<V> == 1 && std::is_arithmetic_v<V>) {
@@ -81,6 +83,7 @@ QUERN_SIMD_FN V splat(ElemOf<V> value) {
   }
 }
 
+// Bit casts between a lane type and integers of the same width; no bit changes.
 template <class V>
 QUERN_SIMD_FN UintOf<V> bits_of(V x) {
   return __builtin_bit_cast(UintOf<V>, x);
@@ -99,6 +102,7 @@ QUERN_SIMD_FN IntOf<V> as_signed(UintOf<V> u) {
   return __builtin_bit_cast(IntOf<V>, u);
 }
 
+// Integers to floats lane by lane, nearest even where an integer has too many bits.
 template <class V, class I>
 QUERN_SIMD_FN V to_float(I i) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -114,6 +118,7 @@ QUERN_SIMD_FN V select(M m, V a, V b) {
   return m ? a : b;
 }
 
+// Whether the comparison holds in some lane. Vector masks fold as 64-bit words, a few scalar steps.
 template <class M>
 QUERN_SIMD_FN bool any(M m) {
   if constexpr (std::is_arithmetic_v<M>) {
@@ -127,6 +132,7 @@ QUERN_SIMD_FN bool any(M m) {
   }
 }
 
+// Sign bits alone: no arithmetic, so NaN, infinities and both zeros are as good as any number.
 template <class V>
 QUERN_SIMD_FN V abs(V x) {
   return from_bits<V>(bits_of(x) & ~kSignBit<V>);
@@ -144,6 +150,7 @@ QUERN_SIMD_FN V flip_sign(V x, UintOf<V> sign) {
 template <class V>
 QUERN_SIMD_FN V at_most(V x, ElemOf<V> limit) {
   if constexpr (requires(V v) { lesser_or_second(v, v); }) {
+    // The limit comes first: the instruction gives its second operand where one is NaN, so x stays.
     return lesser_or_second(splat<V>(limit), x);
   } else {
     return select(x > limit, splat<V>(limit), x);
@@ -183,6 +190,7 @@ QUERN_SIMD_FN V sqrt(V x) {
 }
 
 // c0 + x (c1 + x (c2 + ...)), from the last coefficient inwards.
+// Every step is a product and a sum, each rounded. The order is part of the result's bits.
 template <class V>
 QUERN_SIMD_FN V horner(V, ElemOf<V> c) {
   return splat<V>(c);

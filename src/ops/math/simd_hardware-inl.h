@@ -23,6 +23,8 @@ static inline void nearest_whole(NoSuchLanes) {}
 static inline void exact_product_add(NoSuchLanes, NoSuchLanes, NoSuchLanes) {}
 
 #if defined(__AVX2__)
+// Vector types of equal element and size are one type: these are VectorOf<float, 8> and
+// VectorOf<double, 4>, so the overloads are found for them.
 typedef float F32x8 __attribute__((vector_size(32)));
 typedef double F64x4 __attribute__((vector_size(32)));
 static inline __attribute__((always_inline)) F32x8 lesser_or_second(F32x8 a, F32x8 b) {
@@ -38,6 +40,7 @@ static inline __attribute__((always_inline)) F64x4 greater_or_second(F64x4 a, F6
   return (F64x4)_mm256_max_pd((__m256d)a, (__m256d)b);
 }
 #if defined(__FMA__)
+// Only for products that the caller knows to be exact; elsewhere a fused step would change bits.
 static inline __attribute__((always_inline)) F32x8 exact_product_add(F32x8 a, F32x8 b, F32x8 c) {
   return (F32x8)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 }
@@ -64,6 +67,7 @@ static inline __attribute__((always_inline)) F64x8 lesser_or_second(F64x8 a, F64
 static inline __attribute__((always_inline)) F64x8 greater_or_second(F64x8 a, F64x8 b) {
   return (F64x8)_mm512_maskz_max_pd(0xFF, (__m512d)a, (__m512d)b);
 }
+// One instruction in place of two products and the integer steps that make their factors.
 static inline __attribute__((always_inline)) F32x16 times_power(F32x16 p, F32x16 n) {
   return (F32x16)_mm512_maskz_scalef_ps(0xFFFF, (__m512)p, (__m512)n);
 }

@@ -5,6 +5,7 @@
 
 namespace quern {
 
+// A float and a double version of every name in the lists; both are lane types of one lane.
 #define QUERN_UNARY(name)                  \
   float strict_##name(float x) {           \
     return simd::strict_##name<float>(x);  \

@@ -14,24 +14,29 @@
 namespace quern {
 namespace {
 
+// The promise of strict_math.h, in ulps.
 constexpr double kLimitF32 = 2;
 constexpr double kLimitF64 = 4;
 
 class StrictMathAccuracy : public testing::TestWithParam<const char*> {};
 
-// A sample of all f32 patterns, judged by the oracle's long double.
+// A sample of all f32 patterns, judged by the oracle's double.
 TEST_P(StrictMathAccuracy, F32OverAStride) {
   const MathOracle* oracle = find_math_oracle(GetParam());
   if (oracle == nullptr) GTEST_SKIP() << GetParam() << " is a composition of rounded steps.";
+  // A prime stride: about 2,046 inputs in each binade, with ever different low bits.
   const auto result = sweep_f32(fastest_f32_evaluator(GetParam()), *oracle, 4099);
   EXPECT_GE(result.num_inputs, (uint64_t{1} << 32) / 4099);
   EXPECT_LE(result.worst_ulp, kLimitF32) << "at " << std::hexfloat << result.worst_input;
 }
 
+// The largest error of a sample, and an input that has it.
 struct F64Worst {
   double ulp = 0;
   double input = 0;
 };
+// `strict` maps one double; `oracle` judges in long double. The seed is fixed, so a failure
+// repeats.
 template <class Strict>
 F64Worst worst_over_sample(Strict strict, const MathOracle& oracle) {
   std::mt19937_64 random(11);
@@ -78,6 +83,7 @@ constexpr const char* kNames[] = {
 INSTANTIATE_TEST_SUITE_P(All, StrictMathAccuracy, testing::ValuesIn(kNames),
                          [](const auto& info) { return std::string(info.param); });
 
+// `most` is a little above the logarithm of the largest T.
 // Arguments of every kind for a function of two: any bits, ordinary ones, results near the limits.
 template <class T, class Strict, class Exact>
 double worst_of_pairs(Strict strict, Exact exact, T most) {
@@ -89,6 +95,9 @@ double worst_of_pairs(Strict strict, Exact exact, T most) {
     const T u = static_cast<T>(static_cast<double>(r >> 11) * 0x1p-53);
     const T v = static_cast<T>(static_cast<double>(s >> 11) * 0x1p-53 - 0.5);
     T x = std::bit_cast<T>(static_cast<Bits>(r)), y = std::bit_cast<T>(static_cast<Bits>(s));
+    // x in [0, 4) with y in [-50, 50); then x far from 1 and x near 1, both with y log(x) evenly in
+    // [-most, most), so that results overflow and become denormal too. Every fourth pair is raw
+    // bits.
     if (i % 4 == 1) x = u * 4, y = v * 100;
     if (i % 4 == 2) x = std::exp((u - T(0.5)) * most), y = v * most * 2 / std::log(x);
     if (i % 4 == 3) x = 1 + (u - T(0.5)) * T(1e-3), y = v * most * 2 / std::log(x);
@@ -98,6 +107,7 @@ double worst_of_pairs(Strict strict, Exact exact, T most) {
 }
 
 // pow and atan2 over pairs.
+// double is the oracle: 29 more bits than f32, so its own last-bit errors do not count.
 TEST(StrictMathAccuracy, PairsOfF32) {
   const auto power = [](float x, float y) { return strict_pow(x, y); };
   const auto angle = [](float y, float x) { return strict_atan2(y, x); };
@@ -120,6 +130,8 @@ TEST(StrictMathAccuracy, PairsOfF64) {
 }
 
 // Each step rounds as written.
+// Equality, not a bound: these functions are defined by their steps, and a fused or reordered step
+// in any of them would show. 0.0371 is no dyadic step, so mantissas are full.
 TEST(StrictMathAccuracy, CompositionsFollowTheirSteps) {
   for (float x = -12; x < 12; x += 0.0371f) {
     const float e = strict_erf(x * 0.70710678118654752440f);

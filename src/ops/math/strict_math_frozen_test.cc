@@ -16,6 +16,7 @@
 namespace quern {
 namespace {
 
+// Hashes of the results of one function over fixed_inputs.
 struct Frozen {
   uint64_t f32;
   uint64_t f64;
@@ -40,6 +41,7 @@ std::vector<T> fixed_inputs(uint64_t seed) {
     Bits bits = static_cast<Bits>(r >> 8);
     if (i % 2 == 1) {
       const Bits mantissa = bits & ((Bits{1} << kMantissa) - 1);
+      // 20 binades from 2^-14 up, so values reach just below 2^6; mantissa and sign are random.
       const Bits exponent = static_cast<Bits>(r % 20) << kMantissa;
       bits = kOne - (Bits{14} << kMantissa) + exponent + mantissa;
       if ((r >> 63) != 0) bits |= Bits{1} << (sizeof(T) * 8 - 1);
@@ -49,6 +51,7 @@ std::vector<T> fixed_inputs(uint64_t seed) {
   return inputs;
 }
 
+// All NaNs hash alike: their payload is no part of the promise.
 template <class T>
 uint64_t hash_of(const std::vector<T>& values) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -59,6 +62,7 @@ uint64_t hash_of(const std::vector<T>& values) {
   return hasher.digest();
 }
 
+// x from seed 1, y from seed 2. Another seed, count or order changes every hash.
 template <class T, class Evaluate>
 uint64_t unary_hash(Evaluate evaluate) {
   const auto x = fixed_inputs<T>(1);
@@ -74,6 +78,7 @@ uint64_t binary_hash(Evaluate evaluate) {
   return hash_of(z);
 }
 
+// On failure it prints the row that the table needs once the version is raised.
 void expect_frozen(const std::string& name, uint64_t f32, uint64_t f64) {
   const auto row = frozen().find(name);
   const bool same = row != frozen().end() && row->second.f32 == f32 && row->second.f64 == f64;
@@ -86,6 +91,8 @@ TEST(StrictMathFrozen, VersionIsTheOneOfTheHashes) {
 }
 
 // Bits are promised across releases.
+// The portable scalar loops stand for all: strict_math_lanes_test shows that other widths and
+// instruction sets have the same bits.
 TEST(StrictMathFrozen, BitsAreTheFrozenOnes) {
   const LaneEvaluators lanes = lane_evaluators_portable();
   for (int i = 0; i < lanes.num_unary; ++i) {

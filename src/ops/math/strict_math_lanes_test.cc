@@ -23,6 +23,7 @@ std::vector<T> inputs(uint64_t seed) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   using Limits = std::numeric_limits<T>;
   std::vector<T> values = {T(0), -T(0), T(1), -T(1), T(0.5), T(2), T(-2), T(3), T(-3), T(1e-3)};
+  // 800 and 1.6e6 are where sin and cos change to the far reduction in f32 and f64.
   for (const T v : {Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min(), Limits::min(),
                     Limits::max(), std::nextafter(Limits::min(), T(0)), T(800), T(1600000)}) {
     values.insert(values.end(), {v, -v});
@@ -37,6 +38,7 @@ std::vector<T> inputs(uint64_t seed) {
   return values;
 }
 
+// Equal value and sign, or two NaNs. Five failures of a function are enough to see a pattern.
 template <class T>
 void expect_same_bits(const std::vector<T>& expected, const std::vector<T>& actual,
                       const std::vector<T>& x, const std::string& what) {
@@ -52,6 +54,7 @@ void expect_same_bits(const std::vector<T>& expected, const std::vector<T>& actu
   }
 }
 
+// `reference[0]` is the scalar loop; null widths are not compiled in the tested build.
 template <class T, class Evaluate>
 void compare_unary(const Evaluate* reference, const Evaluate* tested, const std::string& what) {
   const auto x = inputs<T>(1);
@@ -67,6 +70,7 @@ template <class T, class Evaluate>
 void compare_binary(const Evaluate* reference, const Evaluate* tested, const std::string& what) {
   const auto x = inputs<T>(1);
   auto y = inputs<T>(2);
+  // 28 covers the 26 special values of y: they meet the ordinary and random x behind them.
   for (int i = 0; i < 28 * 28; ++i) y[i + 28] = y[i % 28];  // specials against others
   std::vector<T> expected(kCount), actual(kCount);
   reference[0](x.data(), y.data(), expected.data(), kCount);
@@ -77,6 +81,7 @@ void compare_binary(const Evaluate* reference, const Evaluate* tested, const std
   }
 }
 
+// Rows are in the order of the lists in every build, so index i is one function.
 void compare_all(const LaneEvaluators& tested) {
   const LaneEvaluators reference = lane_evaluators_portable();
   ASSERT_EQ(reference.num_unary, tested.num_unary);
@@ -98,12 +103,13 @@ TEST(StrictMathLanes, AllWidthsGiveTheScalarBits) {
 }
 
 #ifdef QUERN_LANES_X86
-// Compiled for it, and without fused multiply-add.
+// 8 lanes with the hardware steps of simd_hardware-inl.h: minimum, maximum, and FMA where products
+// are exact. The compiler itself may not contract, or bits would differ here.
 TEST(StrictMathLanes, Avx2GivesTheScalarBits) {
   if (!__builtin_cpu_supports("avx2")) GTEST_SKIP() << "This machine has no AVX2.";
   compare_all(lane_evaluators_avx2());
 }
-// Compiled for it, and without fused multiply-add.
+// 16 lanes, where scaling by 2^n and rounding to whole numbers are instructions too.
 TEST(StrictMathLanes, Avx512GivesTheScalarBits) {
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) {
     GTEST_SKIP() << "This machine has no AVX-512 F and DQ.";

@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// By the name of the list; null where we have no such function.
 const UnaryEvaluators* find_unary(const std::string& name) {
   const LaneEvaluators lanes = lane_evaluators_portable();
   for (int i = 0; i < lanes.num_unary; ++i) {
@@ -34,6 +35,7 @@ const BinaryEvaluators* find_binary(const std::string& name) {
   return nullptr;
 }
 
+// A loop over one element.
 template <class T, class Evaluate>
 T apply(Evaluate evaluate, T x) {
   T y = 0;
@@ -47,6 +49,7 @@ std::string c_name(std::string name) {
   return name;
 }
 
+// `limit` in ulps of T. The wider type keeps the subtraction of near values exact.
 template <class T, class Bits>
 void check_numpy_row(const std::string& name, Bits input, Bits output, double limit) {
   const T x = std::bit_cast<T>(input), expected = std::bit_cast<T>(output);
@@ -71,6 +74,7 @@ int check_numpy_file(const fs::path& path, const std::string& name) {
     if (!line.starts_with("np.float") || second == std::string::npos) continue;
     const auto input = std::strtoull(line.c_str() + first + 1, nullptr, 16);
     const auto output = std::strtoull(line.c_str() + second + 1, nullptr, 16);
+    // Hex bits: no decimal conversion can move an input.
     // The expected value is rounded: half an ulp on top of ours.
     if (line.starts_with("np.float32")) {
       check_numpy_row<float, uint32_t>(name, input, output, 2.5);
@@ -90,12 +94,14 @@ TEST(StrictMathSuites, NumpyValues) {
   int num_files = 0, num_rows = 0;
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string stem = entry.path().stem().string();
+    // "umath-validation-set-arccosh.csv" holds the rows of acosh.
     if (entry.path().extension() != ".csv" || !stem.starts_with(prefix)) continue;
     const std::string name = c_name(stem.substr(prefix.size()));
     ASSERT_NE(find_unary(name), nullptr) << name;
     num_rows += check_numpy_file(entry.path(), name);
     ++num_files;
   }
+  // The numbers of the suite: a wrong path or a changed row format must not pass as an empty loop.
   EXPECT_EQ(num_files, 20);
   EXPECT_GE(num_rows, 26000);
 }
@@ -124,6 +130,7 @@ float f32_of(const std::string& text) {
 double f64_of(const std::string& text) {
   return std::bit_cast<double>((hex(text.substr(0, 8)) << 32) | hex(text.substr(9, 8)));
 }
+// The highest bit of the mantissa tells a quiet NaN.
 template <class T>
 bool is_signalling(T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -147,10 +154,12 @@ bool evaluate_row(const std::string& name, const std::string& op2, T x, T y, T* 
   return true;
 }
 
+// False where the function is not ours; a row of signalling NaNs counts as checked.
 template <class T>
 bool check_directed_row(std::string name, Fields& row, T (*parse)(const std::string&), double limit,
                         const std::string& line) {
   const T x = parse(row["op1"]), expected = parse(row["result"]);
+  // Functions of one argument have no op2.
   const T y = row["op2"].empty() ? T(0) : parse(row["op2"]);
   // Signalling NaNs are quiet ones here, and pow(1, NaN) = pow(NaN, 0) = 1.
   if (name == "pow" && (is_signalling(x) || is_signalling(y))) return true;
@@ -171,10 +180,12 @@ TEST(StrictMathSuites, DirectedVectors) {
     std::ifstream file(entry.path());
     std::string line;
     while (std::getline(file, line)) {
+      // Comments and blank lines.
       if (!line.starts_with("func=")) continue;
       Fields row = fields_of(line);
       std::string name = row["func"];
       if (name.starts_with("sincosf_")) name.erase(0, 8);
+      // The suffix f marks f32, except in erf, whose f32 function is erff.
       const bool is_f32 = name.ends_with("f") && name != "erf";
       if (is_f32) name.pop_back();
       // Results are truncated, with further digits after a dot: up to one ulp on top of ours.

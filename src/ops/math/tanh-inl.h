@@ -25,6 +25,8 @@ QUERN_SIMD_FN V tanh_tail(V z) {
 template <class V>
 QUERN_SIMD_FN V strict_tanh(V x) {
   const V a = abs(x);
+  // At most exp(20) (f64: exp(40)), a normal number, so one exact scaling is enough. Larger |x|
+  // give 1.
   const auto e = exp_scaled(at_most(a, kIsF32<V> ? 10 : 20) * 2);
   const V grown = scale_normal(e);
   const V large = splat<V>(1) - splat<V>(2) / (grown + 1);
@@ -59,13 +61,16 @@ QUERN_SIMD_FN OnePlusExp<V> one_plus_exp(V a) {
 // With 1 + exp(|x|) = 2^-n D: s = 2^n / D; x < 0: s, else 1 - s. Denormal results are kept.
 template <class V>
 QUERN_SIMD_FN V strict_sigmoid(V x) {
+  // Past the limit of exp s is +0.
   const auto e = one_plus_exp(at_most(abs(x), -kExpLowest<V>));
   const V q = splat<V>(1) / e.d.high;
+  // 1 / (h + l) = q - q^2 l to first order, q = 1 / h.
   const V s = scale(q - (q * q) * e.d.low, e.n, e.value);
   return select(x < 0, s, splat<V>(1) - s);
 }
 
 // 1 / x within 13 %, x normal: for corrections.
+// Negating the bit pattern negates the exponent and mirrors the mantissa, roughly.
 template <class V>
 QUERN_SIMD_FN V rough_reciprocal(V x) {
   constexpr UintElem<V> kTwiceOne =
@@ -76,6 +81,7 @@ QUERN_SIMD_FN V rough_reciprocal(V x) {
 // With 1 + exp(|x|) = 2^-n D: m = 2^n |x| / D; x < 0: -m, else x - m. -inf gives -0, the limit.
 template <class V>
 QUERN_SIMD_FN V strict_silu(V x) {
+  // From here on x exp(x) rounds to zero, so the limit changes no result and keeps inf * 0 away.
   const V a = at_most(abs(x), kIsF32<V> ? 110 : 760);
   const auto e = one_plus_exp(a);
   const V q = a / e.d.high;
@@ -89,6 +95,7 @@ QUERN_SIMD_FN V strict_softplus(V x) {
   const auto e = exp_reduce(at_least(-abs(x), kExpLowest<V>));
   const auto p = fast_two_sum(splat<V>(1), e.r + (e.r * e.r) * exp_tail(e.r));
   const V l = log1p_of(scale(p.high, e.n), scale(p.low + e.low, e.n));
+  // max(x, 0) is +0 for NaN; l carries the NaN.
   return l + select(x > 0, x, V{});
 }
 

@@ -29,6 +29,7 @@ QUERN_SIMD_FN TrigReduced<V> trig_reduce_near(V x) {
   constexpr E kB = kIsF32<V> ? 0x1.daap-15 : 0x1.0b4611a6p-34;
   constexpr E kC = kIsF32<V> ? 0x1.10b4p-30 : 0x1.3198a2ep-69;
   constexpr E kD = kIsF32<V> ? 0x1.84698ap-48 : 0x1.b839a252049c1p-104;
+  // Next to an odd multiple of pi/4, k may be one off: then |high| is a little above pi/4.
   const auto k = round_to_int(x * kTwoOverPi);
   const auto b = fast_two_sum(x - k.value * kA, -(k.value * kB));
   const auto c = fast_two_sum(b.high, -(k.value * kC));
@@ -36,6 +37,8 @@ QUERN_SIMD_FN TrigReduced<V> trig_reduce_near(V x) {
   return {r.high, r.low, __builtin_bit_cast(UintOf<V>, k.n)};
 }
 
+// x >= 0. All lanes take the cheap reduction, clipped to its range; the far one runs only if some
+// lane needs it. Infinite lanes give anything: their users select NaN.
 template <class V>
 QUERN_SIMD_FN TrigReduced<V> trig_reduce(V x) {
   auto r = trig_reduce_near(at_most(x, kTrigNear<V>));
@@ -83,19 +86,23 @@ template <class V>
 QUERN_SIMD_FN V sine_from(V x, UintElem<V> turn, UintOf<V> sign) {
   const V a = abs(x);
   const auto r = trig_reduce(a);
+  // cos(x) = sin(x + pi/2): a turn of one quadrant.
   const UintOf<V> quadrant = r.quadrant + turn;
   const V s = sin_word(r.high, r.low).high;
   const V c = cos_word(r.high, r.low).high;
   const V y = select((quadrant & 1) != 0, c, s);
+  // Quadrants 2 and 3 negate: their bit 1 moves to the sign bit.
   const UintOf<V> half_turn = (quadrant & 2) << (kIsF32<V> ? 30 : 62);
   const V inf = from_bits<V>(UintOf<V>{} + kInfBits<V>);
   return select(a < inf, flip_sign(y, half_turn ^ sign), x - x);
 }
 
+// sin(x), odd: sin(-0) is -0.
 template <class V>
 QUERN_SIMD_FN V strict_sin(V x) {
   return sine_from(x, 0, sign_of(x));
 }
+// cos(x), even.
 template <class V>
 QUERN_SIMD_FN V strict_cos(V x) {
   return sine_from(x, 1, UintOf<V>{});
@@ -111,8 +118,10 @@ QUERN_SIMD_FN V strict_tan(V x) {
   const auto odd = (r.quadrant & 1) != 0;
   const DoubleWord<V> top = {select(odd, c.high, s.high), select(odd, c.low, s.low)};
   const DoubleWord<V> bottom = {select(odd, s.high, c.high), select(odd, s.low, c.low)};
+  // Odd quadrants are -cos / sin: bit 0 moves to the sign bit.
   const V y = flip_sign(divide_words(top, bottom).high, r.quadrant << (kIsF32<V> ? 31 : 63));
   const V inf = from_bits<V>(UintOf<V>{} + kInfBits<V>);
+  // Here x^3 / 3 is below half an ulp of x; x itself keeps denormals.
   const V near = select(a < (kIsF32<V> ? 0x1p-13f : 0x1p-28), a, y);
   return select(a < inf, flip_sign(near, sign_of(x)), x - x);
 }
