@@ -1,6 +1,7 @@
 // Causal models as graphs and matrices: counterfactuals, interventions, front door, Cholesky.
 // Estimators compute in f64 and round once.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -235,11 +236,14 @@ struct FrontdoorTableKernel {
 
 // bin = rank * bins / N, ranks stable: equal values keep their order.
 // Equal-frequency bins keep the same number of samples in each, up to one, whatever the values are.
-// The comparison needs an order: NaN has none.
+// NaN comes last, as in NumPy's argsort: a comparison that fails both ways with everything would be
+// no order, and the bins would depend on the sorting algorithm.
 std::vector<size_t> equal_frequency_bins(const std::vector<double>& values, int64_t bins) {
   std::vector<size_t> order(values.size()), result(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return std::isnan(values[b]) ? !std::isnan(values[a]) : values[a] < values[b];
+  });
   for (size_t rank = 0; rank < order.size(); ++rank) {
     result[order[rank]] = rank * static_cast<size_t>(bins) / order.size();
   }

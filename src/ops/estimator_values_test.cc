@@ -526,5 +526,35 @@ TEST(VectorValues, BundlesAndRotations) {
   }
 }
 
+// NaN ranks last, wherever it stands: the bins of the others are those without it.
+TEST(FrontdoorValues, NanRanksLast) {
+  const double nan = std::nan("");
+  // Five samples in two bins: ranks 0 to 2 are low. The NaN of x and m is rank 4 in each order.
+  const std::vector<double> first = {nan, 1, 2, 3, 4}, last = {1, 2, 3, 4, nan};
+  const auto effects = [&](const std::vector<double>& x, const std::vector<double>& y) {
+    return run_f64("causal.frontdoor_adjustment",
+                   {f64(Shape{5}, y), f64(Shape{5}, x), f64(Shape{5}, {1, 5, 2, 4, 3})});
+  };
+  EXPECT_EQ(effects(first, {50, 10, 20, 30, 40}).size(), 2u);
+  // A rotation of the samples moves the NaN from the front to the back and changes nothing else.
+  const auto rotated = run_f64(
+      "causal.frontdoor_adjustment",
+      {f64(Shape{5}, {10, 20, 30, 40, 50}), f64(Shape{5}, last), f64(Shape{5}, {5, 2, 4, 3, 1})});
+  EXPECT_TRUE(all_same_bits(effects(first, {50, 10, 20, 30, 40}), rotated));
+}
+
+// What the table does not read is refused, not left out.
+TEST(PredictionError, TheTableHasNoPrecision) {
+  const Tensor x = f64(Shape{1}, {1});
+  const auto refused = run_op("predictive_coding.prediction_error", {x, x, x}, table());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "predictive_coding.prediction_error: Port 'precision' has no meaning with the form "
+            "'table'.");
+  const Tensor w = f64(Shape{1, 1}, {1});
+  EXPECT_FALSE(run_op("predictive_coding.update_representation", {x, x, w, x}, table()));
+  EXPECT_TRUE(run_op("predictive_coding.update_representation", {x, x, w}, table()));
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -245,6 +245,12 @@ Result<Types> infer_fused_attention(const InferContext& context) {
   QUERN_ASSIGN_OR_RETURN(const TensorType scores,
                          infer_op("math.matmul", {context.inputs[0], context.inputs[1]}));
   QUERN_ASSIGN_OR_RETURN(const Types finished, infer_program(program, {&scores}, context, 3));
+  // The kernel writes the finished scores where it writes scores; a program of operands alone, or
+  // one that broadcasts them, could have another shape.
+  if (finished.front() != scores) {
+    return fail::invalid("The program gives {}; it must keep the type of the scores, {}.",
+                         finished.front().to_string(), scores.to_string());
+  }
   QUERN_ASSIGN_OR_RETURN(const TensorType shares, infer_op("math.softmax", {&finished.front()}));
   QUERN_ASSIGN_OR_RETURN(TensorType out, infer_op("math.matmul", {&shares, context.inputs[2]}));
   return Types{std::move(out)};

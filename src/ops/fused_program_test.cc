@@ -234,5 +234,22 @@ TEST(GraphCopy, KeepsTheValues) {
   EXPECT_TRUE(std::signbit(values[2]));
 }
 
+// The second result is the last one, and has the extents of x1: rows of scores that do not exist.
+TEST(FusedAttention, RefusesProgramsThatLoseTheScores) {
+  const auto run = [](const std::string& program) {
+    return test::run_op(
+        "fused.attention",
+        {test::f32(Shape{3, 2}, {1, 2, 3, 4, 5, 6}), test::f32(Shape{2, 2}, {1, 2, 3, 4}),
+         test::f32(Shape{2, 1}, {1, 2}), test::f32(Shape{1, 2}, {1, 2})},
+        {{"program", program}});
+  };
+  const auto refused = run("math.exp(x0); math.exp(x1)");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(
+                "The program gives f32[1, 2]; it must keep the type of the scores, f32[3, 2]."),
+            std::string::npos)
+      << refused.error().message;
+}
+
 }  // namespace
 }  // namespace quern

@@ -75,6 +75,9 @@ std::vector<double> simulate(const Process& process, double horizon, int64_t max
   return events;
 }
 
+// 2^23 streams of 2^40 numbers, each of two 32-bit words, use up the 64-bit index of words.
+constexpr size_t kMaxProcesses = size_t{1} << 23;
+
 // One row for each process. Each has 2^40 random words of its own, so that a process's events do
 // not depend on how many candidates the others needed.
 Result<void> run_simulate(const KernelContext& context) {
@@ -84,6 +87,9 @@ Result<void> run_simulate(const KernelContext& context) {
   const TensorView& out = context.outputs[0];
   const int64_t max_steps = out.shape[1];
   const RandomWords random = random_words(context);
+  if (mu.size() > kMaxProcesses) {
+    return fail::invalid("Port 'mu' has {} processes; the limit is {}.", mu.size(), kMaxProcesses);
+  }
   for (size_t k = 0; k < mu.size(); ++k) {
     const Process process{mu[k], alpha[k], beta[k]};
     QUERN_TRY(check_process(process, k));

@@ -80,8 +80,9 @@ void register_hebbian_ops(OpRegistry& registry) {
                     "max_norm the matrix is scaled to that norm where it is longer.",
                 .shape_rule = "params [m, n], pre [n], post [m], theta [m] (rule bcm) of one "
                               "float dtype; params_out [m, n].",
-                .edge_rule = "NaN and infinities spread to their row or column, with "
-                             "max_norm to all. No elements give none.",
+                .edge_rule = "NaN and infinities spread to their row or column; a norm of "
+                             "+infinity makes the finite weights 0, one of NaN scales nothing. "
+                             "No elements give none.",
                 .f32_bound = 8,
                 .inputs = {port("params"), port("pre"), port("post"), optional_port("theta")},
                 .outputs = {port("params_out")},

@@ -138,6 +138,10 @@ struct LbfgsKernel {
       steps = context.inputs[6].as<const int64_t>()[0];
       num_pairs = context.inputs[6].as<const int64_t>()[1];
     }
+    if (steps < 0 || steps == INT64_MAX) {
+      return fail::invalid("The counts claim {} steps; they must be from 0 to below 2^63 - 1.",
+                           steps);
+    }
     const bool has_state = steps > 0 && context.inputs[2].is_present() &&
                            context.inputs[3].is_present() && context.inputs[4].is_present() &&
                            context.inputs[5].is_present();

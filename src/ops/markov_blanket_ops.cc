@@ -267,8 +267,8 @@ void register_markov_blanket_ops(OpRegistry& registry) {
                     "the sum of p log(p / (p_x p_y + 1e-12)); zeros add 0.",
                 .shape_rule = "Estimator: X [N, a], Y [N, b]; mi is a scalar. Table: joint "
                               "[A, B]; mi is a scalar. One float dtype.",
-                .edge_rule = "A singular joint covariance gives +infinity; NaN gives NaN "
-                             "(estimator). No cells give 0 (table).",
+                .edge_rule = "A singular joint covariance gives +infinity, a singular one of X or "
+                             "Y alone NaN; NaN gives NaN (estimator). No cells give 0 (table).",
                 .f32_bound = 64,
                 .table_inputs = {"joint"},
                 .inputs = {port("X"), optional_port("Y")},

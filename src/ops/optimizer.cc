@@ -1,6 +1,7 @@
 // What optimisers share.
 #include "ops/optimizer.h"
 
+#include "base/fail.h"
 #include "ops/type_rules.h"
 
 namespace quern {
@@ -30,6 +31,13 @@ Result<std::vector<TensorType>> infer_optimizer(const InferContext& context) {
 
 }  // namespace
 
+Result<int64_t> next_step(const TensorView& count) {
+  if (!count.is_present()) return 1;
+  const int64_t before = count.as<const int64_t>()[0];
+  if (before >= 0 && before < INT64_MAX) return before + 1;
+  return fail::invalid("Port 'step' is {}; it must be from 0 to below 2^63 - 1.", before);
+}
+
 OpDef optimizer_op(std::string name, std::string doc, const std::vector<std::string>& states,
                    std::vector<AttributeDef> attributes, OpDef::Kernel kernel) {
   using namespace op_parts;
@@ -41,8 +49,9 @@ OpDef optimizer_op(std::string name, std::string doc, const std::vector<std::str
                   "params) of the same extents, step an i64 scalar, all "
                   "optional; the new params and states come out.",
               .edge_rule =
-                  "NaN and infinities stay in their element (lamb, lars: the "
-                  "norm carries them to all). No elements give none.",
+                  "NaN and infinities stay in their element (lamb, lars: an infinite "
+                  "norm carries on to all; one of NaN is left out). No elements give "
+                  "none. A step below 0 or of 2^63 - 1 is an error.",
               .f32_bound = 32,
               .inputs = {port("params"), port("grads")},
               .outputs = {port("params_out")},

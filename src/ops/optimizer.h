@@ -11,6 +11,10 @@
 
 namespace quern {
 
+// The step of this call, from 1: one more than the port `step` says, which counts the calls before
+// and may be absent. Errors: a count that is negative or has no successor.
+Result<int64_t> next_step(const TensorView& count);
+
 // Ports params, grads, one for each state, step; outputs likewise without grads.
 template <class T>
 struct OptimizerTensors {
@@ -19,17 +23,15 @@ struct OptimizerTensors {
   std::vector<std::vector<T>> states;
   int64_t step;  // of this call: 1 in the first
 
-  // Absent states are zeros, and the step counts from 1: an absent count is 0 calls so far.
-  explicit OptimizerTensors(const KernelContext& context)
-      : params(load_all<T>(context.inputs[0])), grads(load_all<T>(context.inputs[1])), step(1) {
+  // Absent states are zeros. `next` is what next_step() says.
+  OptimizerTensors(const KernelContext& context, int64_t next)
+      : params(load_all<T>(context.inputs[0])), grads(load_all<T>(context.inputs[1])), step(next) {
     // All outputs but params and the step.
     const size_t num_states = context.outputs.size() - 2;
     for (size_t i = 0; i < num_states; ++i) {
       states.push_back(load_all<T>(context.inputs[2 + i]));
       states.back().resize(params.size());
     }
-    const TensorView& count = context.inputs[2 + num_states];
-    if (count.is_present()) step = count.as<const int64_t>()[0] + 1;
   }
 
   // Parameters round once to their dtype; states are of T and keep their bits.

@@ -18,7 +18,8 @@ template <template <class> class Rule>
 struct EachParameter {
   template <class T>
   static Result<void> run(const KernelContext& context) {
-    OptimizerTensors<T> tensors(context);
+    QUERN_ASSIGN_OR_RETURN(const int64_t step, next_step(context.inputs.back()));
+    OptimizerTensors<T> tensors(context, step);
     const auto rule = make_optimizer_rule<Rule<T>>(context.attributes, tensors.step);
     constexpr auto kStates = static_cast<size_t>(Rule<T>::kStates);
     // A rule sees the states of one element as an array, as it does when T is a vector of elements.
@@ -52,7 +53,8 @@ struct LarsKernel {
       return static_cast<T>(context.attributes.number(name));
     };
     const T lr = n("lr"), eta = n("eta"), momentum = n("momentum"), wd = n("wd"), eps = n("eps");
-    OptimizerTensors<T> t(context);
+    QUERN_ASSIGN_OR_RETURN(const int64_t step, next_step(context.inputs.back()));
+    OptimizerTensors<T> t(context, step);
     const T p_norm = norm_of(t.params), g_norm = norm_of(t.grads);
     // A norm that is 0, or NaN, gives no ratio: the step has the plain rate.
     const bool has_norms = p_norm > 0 && g_norm > 0;
@@ -75,7 +77,8 @@ struct LambKernel {
   static Result<void> run(const KernelContext& context) {
     const T lr = static_cast<T>(context.attributes.number("lr"));
     const T wd = static_cast<T>(context.attributes.number("wd"));
-    OptimizerTensors<T> t(context);
+    QUERN_ASSIGN_OR_RETURN(const int64_t step, next_step(context.inputs.back()));
+    OptimizerTensors<T> t(context, step);
     // Two passes over the parameters, as the norm of the update needs all of it first.
     const auto moments = make_adam_moments<T>(context.attributes, t.step);
     std::vector<T> update(t.params.size());

@@ -101,5 +101,33 @@ TEST(Hebbian, MaxNormOnlyShrinks) {
   EXPECT_FALSE(run_op("train.optimizer.hebbian", {w, pre, post}, {{"rule", std::string("bcm")}}));
 }
 
+// A count from outside: adam's correction divides by 1 - beta^step, and 2^63 - 1 has no successor.
+TEST(Optimizers, RefuseCountsThatAreNoStep) {
+  const Tensor p = f32(Shape{1}, {1});
+  const auto with_step = [&](int64_t step) {
+    return run_op("train.optimizer.adam",
+                  {p, p, Tensor(), Tensor(), tensor_of<int64_t>(DType::kI64, Shape{}, {step})});
+  };
+  for (const int64_t step : {int64_t{-1}, INT64_MIN, INT64_MAX}) {
+    const auto refused = with_step(step);
+    ASSERT_FALSE(refused) << step;
+    EXPECT_NE(refused.error().message.find("Port 'step' is " + std::to_string(step)),
+              std::string::npos)
+        << refused.error().message;
+  }
+  EXPECT_TRUE(with_step(INT64_MAX - 1));
+}
+
+// 2^63 - 1 steps would overflow the count that comes out.
+TEST(Lbfgs, RefusesCountsOfStepsThatCannotGrow) {
+  const Tensor p = f32(Shape{2}, {1, 2});
+  for (const int64_t steps : {int64_t{-1}, INT64_MAX}) {
+    const Tensor counts = tensor_of<int64_t>(DType::kI64, Shape{2}, {steps, 0});
+    EXPECT_FALSE(
+        run_op("train.optimizer.lbfgs", {p, p, Tensor(), Tensor(), Tensor(), Tensor(), counts}))
+        << steps;
+  }
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -38,6 +38,12 @@ struct PredictionKernel {
 
 // prediction_error --------------------------------------------------------------------------
 
+// Everything of one type; the table has no precision.
+Result<Types> infer_prediction_error(const InferContext& context) {
+  if (is_table(context)) QUERN_TRY(expect_absent(context, 2));
+  return infer_same_floats(context);
+}
+
 // The error between levels, weighted by its precision where the estimator has one.
 struct PredictionErrorKernel {
   template <class T>
@@ -63,7 +69,11 @@ Result<Types> infer_update_representation(const InferContext& context) {
   const TensorType rep{w.dtype, {w.dims[1]}};
   QUERN_TRY(expect_port(context, 0, rep));
   QUERN_TRY(expect_port(context, 1, {w.dtype, {w.dims[0]}}));
-  if (context.inputs[3] != nullptr) QUERN_TRY(expect_port(context, 3, rep));
+  if (is_table(context)) {
+    QUERN_TRY(expect_absent(context, 3));
+  } else if (context.inputs[3] != nullptr) {
+    QUERN_TRY(expect_port(context, 3, rep));
+  }
   return Types{rep};
 }
 
@@ -135,7 +145,7 @@ void register_predictive_coding_ops(OpRegistry& registry) {
                 .inputs = {port("target"), port("pred"), optional_port("precision")},
                 .outputs = {port("err")},
                 .attributes = {form_attribute()},
-                .infer = infer_same_floats,
+                .infer = infer_prediction_error,
                 .reference = float_kernel<PredictionErrorKernel>});
   registry.add({.id = "predictive_coding.update_representation",
                 .doc = "rep + lr * (W^T err); the estimator subtracts err_self, where given, from "

@@ -17,7 +17,8 @@ Result<std::vector<TensorType>> infer_rope_pairs(const InferContext& context) {
   const int64_t half_dim = context.attributes.integer("half_dim");
   QUERN_TRY(expect_float("x", x));
   QUERN_TRY(expect_rank("x", x, 2));
-  if (half_dim < 1 || x.dims[1] != Dim::constant(half_dim * 2)) {
+  // The bound keeps the doubling within 64 bits.
+  if (half_dim < 1 || half_dim > INT64_MAX / 2 || x.dims[1] != Dim::constant(half_dim * 2)) {
     return fail::invalid("Port 'x' has type {}; its last extent must be twice half_dim, {}.",
                          x.to_string(), half_dim);
   }

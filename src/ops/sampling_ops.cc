@@ -110,6 +110,12 @@ Result<Candidates<T>> rank_candidates(const FloatInput<T>& logits, double temper
   QUERN_ASSIGN_OR_RETURN(const int64_t best, finite_greedy(logits));
   Candidates<T> result;
   const T t = static_cast<T>(temperature);
+  // Above 0 in f64 may still round to 0, and dividing by a tiny number may overflow: then the
+  // weights would be NaN.
+  if (!std::isfinite(logits[best] / t) || t == 0) {
+    return fail::invalid("Attribute 'temperature' is {}; it is too small for the largest logit {}.",
+                         temperature, static_cast<double>(logits[best]));
+  }
   const T max = logits[best] / t;
   const auto weight = [&](int64_t i) { return strict_exp(logits[i] / t - max); };
   result.total = lanes_sum<T>(logits.size(), weight);

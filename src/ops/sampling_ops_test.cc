@@ -85,5 +85,17 @@ TEST(Sampling, RefusesBadLogitsAndAttributes) {
   EXPECT_FALSE(run_op("sampling.greedy_sample", {f32(Shape{1, 2}, {1, 2})}));
 }
 
+// 1e-50 is above 0 in f64 and 0 in f32; 1e-40 divides to infinity: both gave NaN for shares.
+TEST(TopKSample, TemperaturesThatOverflowAreRefused) {
+  for (const double temperature : {1e-50, 1e-40}) {
+    const auto refused =
+        run_op("sampling.top_k_sample", {f32(Shape{2}, {1, 2})},
+               {{"top_k", int64_t{2}}, {"temperature", temperature}, {"seed", int64_t{1}}});
+    ASSERT_FALSE(refused) << temperature;
+    EXPECT_NE(refused.error().message.find("too small for the largest logit 2"), std::string::npos)
+        << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace quern::test

@@ -26,8 +26,8 @@ Result<std::vector<TensorType>> infer_select_rows(const InferContext& context) {
 Result<void> run_select_rows(const KernelContext& context) {
   const TensorView& z = context.outputs[0];
   const int64_t rows = z.shape[0];
-  // Also keeps the division below from dividing by 0.
-  if (rows == 0) return {};
+  // Rows are divided by below, and tensors without elements may have null pointers.
+  if (z.shape.num_elements() == 0) return {};
   // All that follows the first axis is one run of bytes.
   const int64_t row_bytes = z.shape.num_elements() / rows * dtype_info(z.dtype).block_bytes;
   for (int64_t row = 0; row < rows; ++row) {

@@ -35,8 +35,10 @@ Result<void> copy_view(const KernelContext& context, std::span<const int64_t> st
 Result<void> copy_elements(const KernelContext& context) {
   const TensorView& y = context.outputs[0];
   const int64_t size_bytes = y.shape.num_elements() * element_bytes(y);
-  // Empty tensors may have null pointers.
-  if (size_bytes > 0) std::memcpy(y.data, context.inputs[0].data, static_cast<size_t>(size_bytes));
+  // Empty tensors may have null pointers; a node that runs in place has its result already.
+  if (size_bytes > 0 && y.data != context.inputs[0].data) {
+    std::memcpy(y.data, context.inputs[0].data, static_cast<size_t>(size_bytes));
+  }
   return {};
 }
 
@@ -340,7 +342,8 @@ void register_shape_views(OpRegistry& registry) {
                 .shape_rule = "x of any type of whole bytes; y has its extents in the new "
                               "order.",
                 .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
-                             "none. Axes out of range or named twice are refused.",
+                             "none. An axis swapped with itself copies. Axes out of range are "
+                             "refused.",
                 .f32_bound = 0,
                 .inputs = {port("x")},
                 .outputs = {port("y")},

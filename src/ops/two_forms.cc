@@ -47,4 +47,10 @@ Result<void> expect_port(const InferContext& context, size_t port, const TensorT
                        type_rules::port_name(context, port), type->to_string(), wanted.to_string());
 }
 
+Result<void> expect_absent(const InferContext& context, size_t port) {
+  if (context.inputs[port] == nullptr) return {};
+  return fail::invalid("Port '{}' has no meaning with the form '{}'.",
+                       type_rules::port_name(context, port), context.attributes.text("form"));
+}
+
 }  // namespace quern

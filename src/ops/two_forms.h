@@ -26,5 +26,7 @@ Result<void> expect_integers(const InferContext& context, size_t port, std::vect
 // A present port must have exactly this type.
 // Extents may be symbols, which must be the same ones.
 Result<void> expect_port(const InferContext& context, size_t port, const TensorType& wanted);
+// Refuses a port that only the other form reads: ignored, it would look as if it counted.
+Result<void> expect_absent(const InferContext& context, size_t port);
 
 }  // namespace quern

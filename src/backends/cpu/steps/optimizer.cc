@@ -23,7 +23,7 @@ class OptimizerStep final : public Step {
   Result<void> run(const StepContext& context) override {
     constexpr size_t kStates = Rule::kStates;
     const TensorView& before = context.inputs[2 + kStates];
-    const int64_t step = before.is_present() ? before.as<const int64_t>()[0] + 1 : 1;
+    QUERN_ASSIGN_OR_RETURN(const int64_t step, next_step(before));
     // The numbers of this step (bias corrections and the like), once for all elements.
     const Rule rule = make_optimizer_rule<Rule>(attributes_, step);
     const TensorView& params = context.inputs[0];
