@@ -27,6 +27,7 @@ class AtomicFile {
   // Errors: also where `path` names something that is no regular file.
   static Result<AtomicFile> create(const std::string& path);
   ~AtomicFile();
+  // `other` is left without a file: its write() and commit() give kFailedPrecondition.
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   AtomicFile(const AtomicFile&) = delete;
@@ -41,6 +42,7 @@ class AtomicFile {
   int64_t size_bytes() const { return size_; }
   // At most once, and last. Errors: kFailedPrecondition when repeated, and after a write that
   // failed: how much of it was taken is unknown, so such a file can only be thrown away.
+  // kPowerLoss costs one or two waits for the disk, some milliseconds each.
   Result<void> commit(Durability durability = Durability::kPowerLoss);
 
  private:

@@ -29,6 +29,8 @@ class AtomicFileTest : public testing::Test {
 };
 
 // Nothing under the name before.
+// 600,000 bytes are more than what is gathered (256 KiB), so that both ways of writing meet; 2 +
+// 300 + 600,000 + 1 bytes. After the commit nothing more is taken.
 TEST_F(AtomicFileTest, AppearsWholeAtCommit) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file) << file.error().message;
@@ -56,6 +58,7 @@ TEST_F(AtomicFileTest, AppearsWithoutWaitingForTheDisk) {
 }
 
 // An error on the way loses nothing.
+// The file is moved first: the object that was moved from must remove nothing.
 TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
   std::ofstream(path()) << "old";
   {
@@ -69,6 +72,7 @@ TEST_F(AtomicFileTest, WithoutCommitTheOldFileStays) {
 }
 
 // No bytes are content, too.
+// A negative count of zeros is none.
 TEST_F(AtomicFileTest, AnEmptyFileIsAFile) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -87,6 +91,8 @@ TEST_F(AtomicFileTest, PiecesOfAnySizeKeepTheirOrder) {
   ASSERT_TRUE(file);
   std::string expected;
   char letter = 'a';
+  // One below, at and above 2^18, and one above twice that, between pieces of a byte: a piece that
+  // overtook gathered ones would break the order of the letters.
   for (const size_t size : {1U, 262'143U, 1U, 1U, 262'144U, 262'145U, 3U, 524'289U, 0U, 2U}) {
     const std::string piece(size, letter++);
     ASSERT_TRUE(file->write(piece));
@@ -98,6 +104,7 @@ TEST_F(AtomicFileTest, PiecesOfAnySizeKeepTheirOrder) {
 }
 
 // And neither mixes into the other.
+// Two temporary names of one process: the number in the name tells them apart.
 TEST_F(AtomicFileTest, TheLastOfTwoWritersWins) {
   auto first = AtomicFile::create(path());
   auto second = AtomicFile::create(path());
@@ -126,6 +133,7 @@ TEST_F(AtomicFileTest, ACommittedFileSaysSo) {
 }
 
 // At the rename.
+// The open temporary file still takes bytes; only the rename can notice.
 TEST_F(AtomicFileTest, AFolderThatVanishedIsAnError) {
   const std::string inner = folder_.file("inner");
   fs::create_directory(inner);
@@ -141,6 +149,7 @@ TEST_F(AtomicFileTest, AFolderThatVanishedIsAnError) {
 }
 
 // A rename would replace /dev/null.
+// /dev/full can be opened for writing, so that opening alone would not refuse it.
 TEST_F(AtomicFileTest, DevicesAreRefused) {
   const auto device = AtomicFile::create("/dev/full");
   ASSERT_FALSE(device);
@@ -149,6 +158,7 @@ TEST_F(AtomicFileTest, DevicesAreRefused) {
 
 // Users act on paths.
 TEST_F(AtomicFileTest, ErrorsNameThePath) {
+  // A folder that does not exist, and a folder in place of a file.
   const auto missing = AtomicFile::create(folder_.file("none/x.bin"));
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::kUnavailable);

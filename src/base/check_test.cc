@@ -7,6 +7,7 @@ namespace quern {
 namespace {
 
 // All that a report of a crash has.
+// The line number is any: it moves with the file.
 TEST(CheckDeathTest, AFailedCheckNamesConditionAndPlace) {
   const int rows = 3;
   EXPECT_DEATH(QUERN_CHECK(rows == 4), "check_test.cc:[0-9]+: Internal check failed: rows == 4");
@@ -31,6 +32,7 @@ TEST(Check, ItIsOneStatement) {
 
 // Their conditions are not even evaluated.
 TEST(CheckDeathTest, DebugChecksCostNothingInARelease) {
+  // A side effect tells whether the condition ran.
   int calls = 0;
 #ifdef NDEBUG
   QUERN_DCHECK(++calls == 7);

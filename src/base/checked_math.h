@@ -23,6 +23,7 @@ inline std::optional<int64_t> checked_add(int64_t a, int64_t b) {
 
 // The number of pieces of `b` that hold `a`. Needs a >= 0, b > 0 and a + b below 2^63: for sizes
 // that were checked before.
+// No check, as it stands in inner loops.
 inline constexpr int64_t ceil_divide(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }

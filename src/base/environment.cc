@@ -10,6 +10,7 @@ namespace quern {
 Environment read_environment() {
   Environment environment;
   const char* home = std::getenv("HOME");
+  // A service or container may run without a home; the current folder can still be written to.
   environment.home = home == nullptr ? "." : home;
   if (const char* cache = std::getenv("QUERN_CACHE")) {
     environment.cache_folder = cache;

@@ -15,6 +15,7 @@ namespace quern {
 namespace {
 
 // The variable's value, from the process's own list.
+// Not getenv: the code under test is the only place that may call it.
 std::optional<std::string> value_of(const std::string& name) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
@@ -64,6 +65,7 @@ TEST_F(EnvironmentTest, EachCallLooksAgain) {
 }
 
 // QUERN_CACHE, else quern in XDG_CACHE_HOME, else in the home's own cache.
+// Each variable is taken away in turn, so that the next in rank must show.
 TEST_F(EnvironmentTest, TheCacheIsFoundInThreePlaces) {
   ::setenv("HOME", "/home/me", 1);
   ::setenv("XDG_CACHE_HOME", "/caches", 1);

@@ -17,6 +17,7 @@ constexpr ErrorCode kAllCodes[] = {
     ErrorCode::kDeadlineExceeded,   ErrorCode::kInternal};
 
 // Names are part of the JSON output.
+// Different, lower case, no spaces; a code without a case in the switch would be "unknown".
 TEST(Error, EachCodeHasAName) {
   std::set<std::string_view> names;
   for (const ErrorCode code : kAllCodes) {
@@ -40,6 +41,7 @@ TEST(Error, ContextStandsBeforeTheMessage) {
             "Node 'a': While loading 'x.gguf': The file ends early.");
 }
 
+// Counts its calls: a macro that evaluates its expression twice shows.
 Result<int> half(int value, int& calls) {
   ++calls;
   if (value % 2 != 0) {
@@ -58,6 +60,7 @@ Result<std::string> quarter_text(int value, int& calls) {
 }
 
 // What the macros expand to.
+// 12: three calls. 7 is odd at the first, 6 becomes 3 and fails at the last.
 TEST(Result, TheFirstErrorEndsTheFunction) {
   int calls = 0;
   EXPECT_EQ(quarter_text(12, calls).value(), "3");
@@ -78,6 +81,7 @@ Result<std::unique_ptr<int>> make_owned(int value) {
   return std::make_unique<int>(value);
 }
 
+// In a loop: the macro's hidden variable must be fresh in each round.
 Result<void> sum_owned(std::vector<int>& seen) {
   for (int i = 0; i < 3; ++i) {
     QUERN_ASSIGN_OR_RETURN(const std::unique_ptr<int> owned, make_owned(i));

@@ -18,6 +18,7 @@ namespace {
 __extension__ using Wide = __int128;
 
 // Numbers where 64-bit arithmetic turns over.
+// 3037000499 and ...500 straddle the square root of 2^63.
 std::vector<int64_t> edge_numbers() {
   std::set<int64_t> numbers = {0, 1, -1, 2, -2, 3, 7, 1000, 3037000499, 3037000500};
   for (int shift = 1; shift < 63; ++shift) {
@@ -33,11 +34,13 @@ std::vector<int64_t> edge_numbers() {
   return {numbers.begin(), numbers.end()};
 }
 
+// The oracle: the same arithmetic in 128 bits, where nothing overflows.
 bool fits(Wide value) {
   return value >= INT64_MIN && value <= INT64_MAX;
 }
 
 // Every pair of numbers next to a power of two.
+// Some 380 numbers: about 140,000 pairs.
 TEST(CheckedMathEdges, ProductsAndSumsAgreeWith128Bits) {
   const auto numbers = edge_numbers();
   for (const int64_t a : numbers) {
@@ -61,6 +64,7 @@ TEST(CheckedMathEdges, ProductsAndSumsAgreeWith128Bits) {
 TEST(CheckedMathEdges, PiecesHoldTheWhole) {
   for (const int64_t a : edge_numbers()) {
     if (a < 0) continue;
+    // Sizes that the code really rounds to: blocks, chunks, alignments.
     for (const int64_t b : {int64_t{1}, int64_t{2}, int64_t{3}, int64_t{32}, int64_t{255},
                             int64_t{256}, int64_t{4096}, int64_t{1} << 40}) {
       if (Wide{a} + b > INT64_MAX) continue;  // outside of the contract
@@ -85,6 +89,8 @@ TEST(HashQuality, EveryBitReachesHalfOfTheHash) {
     total += flipped;
     lowest = std::min(lowest, flipped);
   }
+  // 128 flips of 64 bits each: the mean has a deviation of 4 / sqrt(128) = 0.35; 12 of 64 is five
+  // deviations below 32.
   EXPECT_NEAR(total / 128.0, 32, 2);
   EXPECT_GT(lowest, 12);
 }
@@ -101,6 +107,7 @@ TEST(HashQuality, BitsOfNumbersAreBalanced) {
 }
 
 // "ab", "c" is not "a", "bc".
+// Six ways to say nearly the same, six hashes.
 TEST(HashQuality, BordersOfTextsCount) {
   std::set<uint64_t> hashes;
   EXPECT_TRUE(hashes.insert(Hasher().text("ab").text("").digest()).second);
@@ -135,6 +142,8 @@ const std::vector<DigestRow> kDigests = {
 };
 
 // Each length around the padding of one and two blocks.
+// 55 is the longest text whose padding fits its block, 56 the shortest that needs another; 119 and
+// 120 repeat it for the second block.
 TEST(Sha256Lengths, AgreeWithHashlib) {
   for (const DigestRow& row : kDigests) {
     std::vector<std::byte> bytes;

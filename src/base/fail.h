@@ -10,6 +10,7 @@
 namespace quern::fail {
 
 // The formatted message under the code. Callers use the templates below.
+// Args are type-erased, so that one function is compiled for all of them.
 tl::unexpected<Error> format_error(ErrorCode code, fmt::string_view text, fmt::format_args args);
 
 // An error of any code; for a code that is chosen at run time or has no maker of its own.

@@ -10,6 +10,7 @@ namespace quern {
 namespace {
 
 // A wrong code changes an exit code.
+// Exit codes and HTTP status follow from the code alone.
 TEST(Fail, EachMakerHasItsCode) {
   EXPECT_EQ(fail::invalid("x").value().code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(fail::not_found("x").value().code, ErrorCode::kNotFound);
@@ -27,6 +28,7 @@ TEST(Fail, EachMakerHasItsCode) {
 TEST(Fail, MessagesAreFormatted) {
   const std::string owner = "blk.3.attn_q.weight";
   const std::string_view type = "q4_K";
+  // 0.25 to one digit is 0.2: fmt rounds half to even.
   EXPECT_EQ(fail::invalid("Tensor '{}' is {}; it has {} rows of {:.1f}.", owner, type,
                           int64_t{4096}, 0.25)
                 .value()

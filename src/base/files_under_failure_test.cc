@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Files of this process may not pass `bytes` while this lives.
+// Stands for a full disk, which a test cannot make: write() then fails with EFBIG.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -58,9 +59,11 @@ class FilesUnderFailure : public testing::Test {
 
 // Big pieces fail in write(), small ones when they are flushed by commit().
 TEST_F(FilesUnderFailure, AFullDiskLeavesTheOldFile) {
+  // 2^20 bytes pass the gathering and fail in write(); 2,000 stay gathered until commit().
   for (const bool is_big : {true, false}) {
     put_old();
     {
+      // Below both sizes.
       const FileSizeLimit limit(1000);
       auto file = AtomicFile::create(path());
       ASSERT_TRUE(file) << file.error().message;
@@ -86,6 +89,7 @@ TEST_F(FilesUnderFailure, AFailedFileCanBeBegunAnew) {
     auto failed = AtomicFile::create(path());
     ASSERT_TRUE(failed);
     ASSERT_TRUE(failed->write(std::string_view("0123456789")));
+    // Below the ten bytes that wait.
     const FileSizeLimit limit(4);
     EXPECT_FALSE(failed->commit());
     EXPECT_EQ(num_files(), 1);  // the temporary one
@@ -100,6 +104,7 @@ TEST_F(FilesUnderFailure, AFailedFileCanBeBegunAnew) {
 }
 
 // Between create and commit anything may happen.
+// rename() cannot put a file in place of a folder that has something in it.
 TEST_F(FilesUnderFailure, TheTargetMayBecomeAFolderMeanwhile) {
   auto file = AtomicFile::create(path());
   ASSERT_TRUE(file);
@@ -127,6 +132,7 @@ TEST_F(FilesUnderFailure, FoldersAndPipesAreNoTargets) {
 
 // They may still be writing.
 TEST_F(FilesUnderFailure, LeftOversOfOtherProcessesAreNotTouched) {
+  // The very name that this process would take first.
   const std::string left_over = path() + "." + std::to_string(::getpid()) + "-0.part";
   std::ofstream(left_over) << "somebody's";
   auto file = AtomicFile::create(path());
@@ -140,6 +146,7 @@ TEST_F(FilesUnderFailure, LeftOversOfOtherProcessesAreNotTouched) {
 
 // Writers replace the target while readers look: a reader sees one writer's bytes, all of them.
 TEST_F(FilesUnderFailure, ReadersSeeOneWholeVersion) {
+  // Several pages: a reader of a half-written file would see bytes of two kinds or a short file.
   constexpr size_t kSize = 20'000;
   put_old();
   std::atomic<bool> is_done = false;
@@ -152,6 +159,7 @@ TEST_F(FilesUnderFailure, ReadersSeeOneWholeVersion) {
         if (!mapped) continue;
         const auto bytes = (*mapped)->bytes();
         ++num_reads;
+        // The old content is a legal answer at any time before the first commit.
         if (bytes.size() == 3) continue;  // "old"
         bool is_whole = bytes.size() == kSize;
         for (const std::byte b : bytes) is_whole = is_whole && b == bytes[0];
@@ -198,6 +206,7 @@ TEST_F(FilesUnderFailure, MovedFilesCommitOnce) {
 
 // Padding of model files.
 TEST_F(FilesUnderFailure, ZerosAreCounted) {
+  // Around the 256 zeros that are written at a time, and none for a negative count.
   for (const int64_t count : {int64_t{-5}, int64_t{0}, int64_t{1}, int64_t{255}, int64_t{256},
                               int64_t{257}, int64_t{300'000}}) {
     auto file = AtomicFile::create(path());

@@ -15,6 +15,8 @@ TEST(Glob, StarsStandForAnyText) {
     const char* name;
     const char* pattern;
     bool matches;
+  // Each row pins a case where simple matchers go wrong: a star at either end, in the middle,
+  // taking nothing, taken back, doubled, or too few characters left for the rest.
   } rows[] = {
       {"", "", true},
       {"", "*", true},
@@ -60,6 +62,8 @@ bool matches_by_definition(std::string_view name, std::string_view pattern) {
 }
 
 // 20,000 pairs over two letters and stars.
+// Two letters make many near matches; doubled stars in the alphabet make stars half of a pattern.
+// Fixed seed; at least 1,000 of the pairs must match, or the test would prove little.
 TEST(Glob, AgreesWithTheDefinition) {
   std::mt19937 random(1);
   const auto text = [&](std::string_view letters) {
@@ -78,6 +82,7 @@ TEST(Glob, AgreesWithTheDefinition) {
 }
 
 // Trying every split of the name among the stars would take longer than anyone waits.
+// The definition would try about C(200, 40) splits; the matcher's bound is 200 * 80 steps.
 TEST(Glob, ManyStarsTakeNoTime) {
   const std::string name(200, 'a');
   std::string pattern;
@@ -87,6 +92,7 @@ TEST(Glob, ManyStarsTakeNoTime) {
 }
 
 // Exactly one byte, and a star may give it up again.
+// With '?' by default, another character, or none.
 TEST(Glob, OneCharacterStandsForAnyOneByte) {
   EXPECT_TRUE(matches_glob("a?c", "abc"));
   EXPECT_TRUE(matches_glob("a?c", "a?c"));

@@ -16,6 +16,7 @@ class Hasher {
   // Appends `size` bytes; where one piece ends and the next begins does not matter.
   Hasher& bytes(const void* data, size_t size) {
     const auto* p = static_cast<const unsigned char*>(data);
+    // The prime of 64-bit FNV.
     for (size_t i = 0; i < size; ++i) state_ = (state_ ^ p[i]) * 0x100000001b3ULL;
     return *this;
   }
@@ -26,6 +27,7 @@ class Hasher {
   }
   // Little-endian bytes of the value on every host.
   Hasher& number(uint64_t v) {
+    // Shifts and not a copy of memory, which would hash big-endian hosts differently.
     for (int i = 0; i < 8; ++i) state_ = (state_ ^ ((v >> (8 * i)) & 0xff)) * 0x100000001b3ULL;
     return *this;
   }
@@ -33,6 +35,7 @@ class Hasher {
   uint64_t digest() const {
     uint64_t h = state_;
     h ^= h >> 33;
+    // Constants of fmix64 in MurmurHash3: each output bit depends on each input bit.
     h *= 0xff51afd7ed558ccdULL;
     h ^= h >> 33;
     h *= 0xc4ceb9fe1a85ec53ULL;
@@ -40,6 +43,7 @@ class Hasher {
   }
 
  private:
+  // The offset basis of FNV.
   uint64_t state_ = 0xcbf29ce484222325ULL;
 };
 

@@ -10,6 +10,7 @@ namespace quern {
 namespace {
 
 // FNV-1a 64 with the finaliser of MurmurHash3, computed apart from this code.
+// Frozen: saved caches and receipts hold these numbers.
 TEST(Hasher, IsTheStatedFunction) {
   EXPECT_EQ(Hasher().digest(), 0xefd01f60ba992926U);
   EXPECT_EQ(Hasher().bytes("a", 1).digest(), 0x82a2a958a9bece5bU);
@@ -43,6 +44,7 @@ TEST(Hasher, DigestLeavesTheStateAlone) {
 }
 
 // Ids and extents are small.
+// Of 20,000 random 64-bit values, a pair collides with probability 1e-11.
 TEST(Hasher, SmallNumbersDoNotCollide) {
   std::set<uint64_t> seen;
   for (uint64_t i = 0; i < 20'000; ++i) seen.insert(Hasher().number(i).digest());
@@ -54,6 +56,7 @@ TEST(Hasher, LastBytesReachAllBits) {
   int changed = 0;
   for (uint64_t i = 0; i < 256; ++i) {
     const uint64_t difference =
+        // The last byte that enters: in FNV alone it would reach only its own bits and those above.
         Hasher().number(i << 56).digest() ^ Hasher().number((i ^ 1) << 56).digest();
     changed += __builtin_popcountll(difference);
   }

@@ -13,6 +13,7 @@ TEST(EscapeHtml, ReplacesWhatMeansSomething) {
 }
 
 // UTF-8 is not touched.
+// Bytes of é and € stay as they are; an escaped text is escaped again, as it must be.
 TEST(EscapeHtml, KeepsEverythingElse) {
   EXPECT_EQ(escape_html(""), "");
   EXPECT_EQ(escape_html("plain; text\n\t#1"), "plain; text\n\t#1");

@@ -28,6 +28,8 @@ std::string stamp_of(const struct stat& status) {
   const auto time = [](const struct timespec& t) {
     return fmt::format("{}.{:09}", t.tv_sec, t.tv_nsec);
   };
+  // The time of the last change of the inode is there because a program can set the time of the
+  // bytes back, as archives do, but not this one.
   return fmt::format("{}:{}:{}:{}:{}", status.st_dev, status.st_ino, status.st_size,
                      time(status.st_mtim), time(status.st_ctim));
 }
@@ -44,6 +46,7 @@ MappedFile::~MappedFile() {
 
 // Maps the whole file for reading. Pages are read when they are touched.
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
+  // Children of a host program must not inherit model files.
   const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   if (file.fd < 0) {
     const auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
@@ -62,6 +65,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   if (size == 0) {
     return std::shared_ptr<const MappedFile>(new MappedFile(path, stamp_of(status), nullptr, 0));
   }
+  // Read-only, so nothing is ever copied; pages are shared with the system's cache.
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED) {
     return fail::unavailable("File '{}' cannot be mapped ({} bytes): {}.", path, size,
@@ -77,7 +81,10 @@ void MappedFile::advise(size_t offset, size_t size, bool is_needed) const {
   // madvise takes whole pages: start at the page that holds `offset`.
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const size_t start = offset / page * page;
+  // From the page start to the end of the range, cut at the end of the file.
   const size_t length = std::min(size_ - offset, size) + (offset - start);
+  // MADV_DONTNEED drops the pages from this process; a clean page of a file is read again when
+  // touched.
   ::madvise(const_cast<std::byte*>(data_) + start, length,
             is_needed ? MADV_WILLNEED : MADV_DONTNEED);
 }

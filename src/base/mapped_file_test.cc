@@ -37,6 +37,7 @@ TEST(MappedFile, EmptyFileIsEmpty) {
 }
 
 // A model may be replaced while it runs.
+// 10,000 bytes: the last lies on a page of its own.
 TEST(MappedFile, OutlivesTheNameOfTheFile) {
   const test::TemporaryFolder folder("mapped_file");
   const std::string path = folder.file("model.bin");
@@ -49,6 +50,8 @@ TEST(MappedFile, OutlivesTheNameOfTheFile) {
 }
 
 // Hints may name any range; the bytes stay what they are.
+// 20,000 bytes are not a multiple of a page, 251 no divisor of one: pages differ. SIZE_MAX as
+// offset and as size would overflow a sum.
 TEST(MappedFile, HintsAtAnyRangeKeepTheBytes) {
   const test::TemporaryFolder folder("mapped_file");
   const std::string path = folder.file("model.bin");
@@ -90,6 +93,7 @@ TEST(MappedFile, ErrorsNameThePath) {
 }
 
 // Every write shows, also one that leaves the size; a copy is another file.
+// Same size and, set back by hand, the same time of its bytes: only the time of the inode tells.
 TEST(MappedFile, TheStampChangesWithTheFile) {
   const test::TemporaryFolder folder("mapped_stamp");
   const std::string path = folder.file("a"), copy = folder.file("b");

@@ -32,12 +32,14 @@ void Sha256::compress(const std::byte* block) {
   std::array<uint32_t, 64> w;
   for (size_t t = 0; t < 16; ++t) w[t] = load_big_endian(block + 4 * t);
   for (size_t t = 16; t < 64; ++t) {
+    // sigma0 and sigma1 of section 4.1.2.
     const uint32_t s0 = std::rotr(w[t - 15], 7) ^ std::rotr(w[t - 15], 18) ^ (w[t - 15] >> 3);
     const uint32_t s1 = std::rotr(w[t - 2], 17) ^ std::rotr(w[t - 2], 19) ^ (w[t - 2] >> 10);
     w[t] = w[t - 16] + s0 + w[t - 7] + s1;
   }
   auto [a, b, c, d, e, f, g, h] = state_;
   for (size_t t = 0; t < 64; ++t) {
+    // Sigma1, Ch and then Sigma0, Maj of the same section.
     const uint32_t sum1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
     const uint32_t t1 = h + sum1 + ((e & f) ^ (~e & g)) + kRound[t] + w[t];
     const uint32_t sum0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
@@ -51,6 +53,7 @@ void Sha256::compress(const std::byte* block) {
     b = a;
     a = t1 + t2;
   }
+  // Sums wrap modulo 2^32, as the standard wants.
   const std::array<uint32_t, 8> added = {a, b, c, d, e, f, g, h};
   for (size_t i = 0; i < 8; ++i) state_[i] += added[i];
 }
@@ -79,9 +82,12 @@ Sha256& Sha256::update(std::span<const std::byte> bytes) {
 std::string Sha256::hex_digest() {
   // A one bit, zeros up to 56 bytes of a block, then the number of bits.
   const uint64_t num_bits = num_bytes_ * 8;
+  // At most 64 bytes of padding and 8 of length.
   std::array<std::byte, 72> tail{};
   tail[0] = std::byte{0x80};
+  // With 56 bytes or more pending, the length does not fit and another block is filled.
   const size_t padding = (num_pending_ < 56 ? 56 : 120) - num_pending_;
+  // Big-endian, like the words.
   for (size_t i = 0; i < 8; ++i)
     tail[padding + i] = static_cast<std::byte>(num_bits >> (56 - 8 * i));
   update({tail.data(), padding + 8});

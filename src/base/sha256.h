@@ -21,10 +21,12 @@ class Sha256 {
  private:
   void compress(const std::byte* block);
 
+  // The first 32 bits of the fractions of the square roots of the first 8 primes (section 5.3.3).
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   std::array<std::byte, 64> pending_{};
   size_t num_pending_ = 0;
+  // Texts of 2^61 bytes and more would overflow the count of bits.
   uint64_t num_bytes_ = 0;
 };
 

@@ -20,6 +20,7 @@ TEST(Sha256, KnownAnswers) {
 }
 
 // Every length around the padding's cases, in every split into two pieces.
+// 50 to 139 bytes cover a block, its padding and the next; cuts at both ends give empty pieces.
 TEST(Sha256, PiecesDoNotMatter) {
   for (size_t size = 50; size < 140; ++size) {
     std::string text;
@@ -35,6 +36,7 @@ TEST(Sha256, PiecesDoNotMatter) {
 }
 
 // Each flipped bit changes the digest.
+// A byte that compress() skipped would leave the digest as it was.
 TEST(Sha256, EveryBitCounts) {
   const std::string text(100, 'x');
   for (size_t bit = 0; bit < 800; ++bit) {

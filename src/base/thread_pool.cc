@@ -20,11 +20,13 @@ void pause_cpu() {
 }
 
 // Bytes that a waiting thread prefetches between two looks at what it waits for.
+// 4 cache lines: some tens of nanoseconds, so that work is noticed without delay.
 constexpr int64_t kPrefetchStep = 256;
 // Most bytes that a thread prefetches: less than its second-level cache.
 constexpr int64_t kMostPrefetchBytes = int64_t{256} << 10;
 
 // Units of chunks that a job is dealt in fit the fields of a range.
+// Two fields of 20 bits leave 24 for the epoch; 2^20 units are far more than threads can need.
 constexpr int kRangeBits = 20;
 constexpr int64_t kMaxUnits = (int64_t{1} << kRangeBits) - 1;
 
@@ -36,6 +38,7 @@ struct Range {
   uint32_t begin = 0;
   uint32_t end = 0;
 
+  // Takers from both ends meet: begin == end.
   bool is_empty() const { return begin >= end; }
   uint64_t word() const {
     return (uint64_t{epoch} << (2 * kRangeBits)) | (uint64_t{begin} << kRangeBits) | end;
@@ -47,6 +50,8 @@ struct Range {
             static_cast<uint32_t>(word & kMask)};
   }
 };
+// The epoch in the word makes a stale compare-exchange fail: equal ranges of two jobs differ by it,
+// until 2^24 jobs later.
 constexpr uint32_t kEpochMask = (1U << (64 - 2 * kRangeBits)) - 1;
 
 // A cache line for itself: threads that take from their own ranges do not disturb each other.
@@ -61,6 +66,7 @@ struct ThreadPool::Job {
   explicit Job(int num_threads) : slots(static_cast<size_t>(num_threads)) {}
 
   std::vector<Slot> slots;  // by thread
+  // On lines of their own: waiting threads read `epoch` all the time, finishing ones write `done`.
   alignas(64) std::atomic<uint32_t> epoch{0};
   std::atomic<bool> is_stopping{false};
   // Of the current job: written before its ranges, read after a unit was taken from one.
@@ -84,6 +90,7 @@ ThreadPool::ThreadPool(int num_threads)
 
 // Wakes all workers with nothing to do; jthreads join as they are destroyed.
 ThreadPool::~ThreadPool() {
+  // Before the epoch, whose change is what workers wait for.
   job_->is_stopping.store(true);
   job_->epoch.fetch_add(1);
   job_->epoch.notify_all();
@@ -95,6 +102,7 @@ void ThreadPool::expect(std::span<const std::byte> bytes) {
   Job& job = *job_;
   job.expected.store(bytes.data(), std::memory_order_relaxed);
   job.expected_bytes.store(static_cast<int64_t>(bytes.size()), std::memory_order_relaxed);
+  // A reader that sees the count sees the address of it or of a later expectation.
   job.expectation.fetch_add(1, std::memory_order_release);
 }
 
@@ -114,6 +122,7 @@ bool ThreadPool::prefetch_some(Prefetch& prefetch, int thread) const {
     prefetch.expectation = expectation;
     const std::byte* bytes = job.expected.load(std::memory_order_relaxed);
     const int64_t size = job.expected_bytes.load(std::memory_order_relaxed);
+    // The same split as run() deals ranges: thread t reads about the t-th part.
     const int64_t part = size / num_threads_;
     prefetch.next = bytes + part * thread;
     prefetch.end = prefetch.next + std::min(part, kMostPrefetchBytes);
@@ -129,6 +138,7 @@ bool ThreadPool::prefetch_some(Prefetch& prefetch, int thread) const {
 template <class F>
 bool ThreadPool::spin_while(F&& is_waiting, Prefetch& prefetch, int thread) const {
   using Clock = std::chrono::steady_clock;
+  // About a microsecond of pauses.
   for (int i = 0; i < 64; ++i) {
     if (!is_waiting()) return true;
     pause_cpu();
@@ -137,8 +147,10 @@ bool ThreadPool::spin_while(F&& is_waiting, Prefetch& prefetch, int thread) cons
   while (is_waiting()) {
     if (prefetch_some(prefetch, thread)) continue;
     const auto waited = Clock::now() - start;
+    // Longer than most gaps inside a run; to wake a sleeping thread costs about as much.
     if (waited > std::chrono::microseconds(50)) return false;
     if (waited > std::chrono::microseconds(10)) {
+      // On an oversubscribed machine another thread may hold this one's work.
       std::this_thread::yield();
     } else {
       for (int i = 0; i < 16; ++i) pause_cpu();
@@ -151,11 +163,13 @@ namespace {
 
 // Takes the first unit of a range, or its last one; -1 when it is empty.
 int64_t take_unit(std::atomic<uint64_t>& slot, bool from_front) {
+  // Pairs with the store in run(): who takes a unit sees the job's fields.
   uint64_t word = slot.load(std::memory_order_acquire);
   while (true) {
     Range range = Range::of(word);
     if (range.is_empty()) return -1;
     const uint32_t unit = from_front ? range.begin++ : --range.end;
+    // A failure loads the word anew; the loop looks again whether anything is left.
     if (slot.compare_exchange_weak(word, range.word(), std::memory_order_acq_rel)) return unit;
   }
 }
@@ -166,6 +180,7 @@ std::atomic<uint64_t>* fullest(std::vector<Slot>& slots) {
   uint32_t most = 0;
   for (Slot& slot : slots) {
     const Range range = Range::of(slot.range.load(std::memory_order_relaxed));
+    // The first of equals: any choice is right.
     if (range.is_empty() || range.end - range.begin <= most) continue;
     most = range.end - range.begin;
     best = &slot.range;
@@ -180,14 +195,18 @@ void ThreadPool::work(int thread) {
   Job& job = *job_;
   const auto run_unit = [&](int64_t unit) {
     const ChunkFunction f(job.context, job.call);
+    // The last unit may be short.
     const int64_t end = std::min(job.num_chunks, (unit + 1) * job.chunks_per_unit);
     for (int64_t chunk = unit * job.chunks_per_unit; chunk < end; ++chunk) f(chunk, thread);
+    // Read before the count is raised: afterwards the caller may be writing the next job.
     const uint32_t num_units = job.num_units;
     // After the last unit the caller may begin another job.
     if (job.done.fetch_add(1, std::memory_order_acq_rel) + 1 == num_units) job.done.notify_one();
   };
   auto& own = job.slots[static_cast<size_t>(thread)].range;
+  // From the front, so that neighbouring chunks, and their memory, stay with one thread.
   for (int64_t unit = take_unit(own, true); unit >= 0; unit = take_unit(own, true)) run_unit(unit);
+  // From the back of the fullest: the part that its owner reaches last.
   while (std::atomic<uint64_t>* other = fullest(job.slots)) {
     const int64_t unit = take_unit(*other, false);
     if (unit >= 0) run_unit(unit);
@@ -206,6 +225,7 @@ void ThreadPool::worker(int thread) {
     }
     const uint32_t epoch = job_->epoch.load(std::memory_order_acquire);
     if (job_->is_stopping.load()) return;
+    // A wake-up without a new job.
     if (epoch == seen) continue;
     seen = epoch;
     work(thread);
@@ -213,6 +233,7 @@ void ThreadPool::worker(int thread) {
 }
 
 // Waits for the units that others still run.
+// For units and not for threads: one that was descheduled before it took any is not waited for.
 void ThreadPool::wait_for_completion(uint32_t num_units) {
   const auto is_running = [&] { return job_->done.load(std::memory_order_acquire) != num_units; };
   Prefetch prefetch;
@@ -239,7 +260,9 @@ void ThreadPool::run(int64_t num_chunks, ChunkFunction f) {
   job.context = f.context_;
   job.call = f.call_;
   job.done.store(0, std::memory_order_relaxed);
+  // Only the caller of run() writes the epoch while the pool lives.
   const uint32_t epoch = job.epoch.load(std::memory_order_relaxed) + 1;
+  // All ranges before the epoch: a worker that sees the new epoch sees work.
   for (int t = 0; t < num_threads_; ++t) {
     const int64_t units = job.num_units;
     const auto begin = static_cast<uint32_t>(units * t / num_threads_);

@@ -28,6 +28,7 @@ void expect_each_once(ThreadPool& pool, int64_t num_chunks) {
 }
 
 // Each chunk once, none twice.
+// More threads than cores, and jobs with fewer chunks than threads.
 TEST(ThreadPoolStress, EverySizeOnEveryNumberOfThreads) {
   for (int threads = 1; threads <= 9; ++threads) {
     ThreadPool pool(threads);
@@ -70,6 +71,7 @@ TEST(ThreadPoolStress, ThousandsOfJobs) {
 }
 
 // Pools of several models in one process.
+// 0 + ... + 49 = 1,225 for each job.
 TEST(ThreadPoolStress, PoolsBesideEachOther) {
   std::vector<std::jthread> callers;
   std::atomic<int64_t> total = 0;
@@ -88,6 +90,7 @@ TEST(ThreadPoolStress, PoolsBesideEachOther) {
 }
 
 // A chunk may use another pool, even one that was made inside it.
+// 9 chunks of 0 + ... + 19 = 190.
 TEST(ThreadPoolStress, PoolsInsideChunks) {
   ThreadPool outer(3);
   std::atomic<int64_t> total = 0;
@@ -99,6 +102,8 @@ TEST(ThreadPoolStress, PoolsInsideChunks) {
 }
 
 // What a chunk wrote is there for the caller, and what the caller wrote before for the chunks.
+// Plain memory without atomics: a missing acquire or release is what a thread sanitiser reports
+// here.
 TEST(ThreadPoolStress, MemoryIsHandedOver) {
   ThreadPool pool(4);
   std::vector<int64_t> a(1000), b(1000);
@@ -114,6 +119,7 @@ TEST(ThreadPoolStress, MemoryIsHandedOver) {
 }
 
 // One thread number never runs two chunks at a time: scratch memory by thread needs no lock.
+// exchange() finds a second chunk under one thread number while the first still runs.
 TEST(ThreadPoolStress, ScratchMemoryNeedsNoLock) {
   ThreadPool pool(5);
   for (int round = 0; round < 50; ++round) {
@@ -129,6 +135,7 @@ TEST(ThreadPoolStress, ScratchMemoryNeedsNoLock) {
 }
 
 // Expectations may come at any time, of any memory, with jobs before, between and after.
+// Sizes from 0 to 99,000 of 262,144 bytes, and nothing at all.
 TEST(ThreadPoolStress, ExpectationsChangeNothing) {
   ThreadPool pool(3);
   std::vector<std::byte> weights(1 << 18);
@@ -140,6 +147,7 @@ TEST(ThreadPoolStress, ExpectationsChangeNothing) {
 }
 
 // Longer than they spin.
+// 5 ms is a hundred times what a worker spins.
 TEST(ThreadPoolStress, WorkersComeBackAfterALongSleep) {
   ThreadPool pool(4);
   for (int round = 0; round < 5; ++round) {
@@ -149,6 +157,7 @@ TEST(ThreadPoolStress, WorkersComeBackAfterALongSleep) {
 }
 
 // Threads that start while the pool ends.
+// Workers may still be on their way into their loop when the destructor runs.
 TEST(ThreadPoolStress, PoolsComeAndGo) {
   for (int round = 0; round < 200; ++round) {
     ThreadPool pool(1 + round % 5);

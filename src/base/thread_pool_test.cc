@@ -31,6 +31,8 @@ TEST(ThreadPool, RunsEachChunkOnce) {
 }
 
 // A late worker must not take the next job's chunks.
+// Four chunks on three threads: some worker is late for most jobs. 0 + 1 + 2 + 3 = 6 times 0 + ...
+// + 19,999.
 TEST(ThreadPool, ManyShortJobsKeepTheirResults) {
   ThreadPool pool(3);
   std::atomic<int64_t> total{0};
@@ -68,6 +70,7 @@ TEST(ThreadPool, ExpectationsLeaveJobsAlone) {
         case 2:
           pool.expect(std::span(bytes).first(static_cast<size_t>(job)));
           break;
+        // Memory that is gone when a worker looks: a prefetch of any address is harmless.
         default:
           pool.expect(std::vector<std::byte>(5000));  // gone at once
       }
@@ -80,6 +83,7 @@ TEST(ThreadPool, ExpectationsLeaveJobsAlone) {
 }
 
 // Work is stolen from the back.
+// Would hang if chunks stayed with the thread that they were dealt to.
 TEST(ThreadPool, AThreadThatIsStuckLeavesItsOtherChunksToTheRest) {
   ThreadPool pool(2);
   std::atomic<bool> is_released{false};
@@ -96,6 +100,7 @@ TEST(ThreadPool, AThreadThatIsStuckLeavesItsOtherChunksToTheRest) {
 }
 
 // Fields of 20 bits.
+// 2^21 + 7 chunks make units of three, as two would be too many by a few.
 TEST(ThreadPool, MoreChunksThanARangeHasUnits) {
   ThreadPool pool(3);
   constexpr int64_t kChunks = (int64_t{1} << 21) + 7;
@@ -109,6 +114,7 @@ TEST(ThreadPool, MoreChunksThanARangeHasUnits) {
 }
 
 // Memory stays with its thread.
+// Chunks 0 and 32 of 64 begin the two ranges; 32 taken by thread 0 would deadlock the wait.
 TEST(ThreadPool, ThreadsBeginWithRangesOfNeighbours) {
   ThreadPool pool(2);
   // Both threads wait for each other at their first chunk, so each begins with its own.
@@ -183,6 +189,7 @@ TEST(ThreadPool, PoolsDoNotShareAnything) {
     ThreadPool inner(2);  // a pool of its own may run inside a chunk
     inner.run(10, [&](int64_t inner_chunk, int) { total += chunk * 10 + inner_chunk; });
   });
+  // chunk * 10 + inner counts 0 to 79.
   EXPECT_EQ(total.load(), 79 * 80 / 2);
 }
 
@@ -196,6 +203,7 @@ TEST(ThreadPool, ThePoolMayEndAtAnyTime) {
 }
 
 // What taskset leaves.
+// Narrows this process to one CPU and back; hardware_concurrency() would not notice.
 TEST(AvailableCpus, IsAtLeastOneAndTheAffinityMask) {
   EXPECT_GE(available_cpus(), 1);
   cpu_set_t before;

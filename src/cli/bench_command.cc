@@ -33,6 +33,8 @@ struct BenchFlags {
 
 // Medians of the repetitions of one case.
 struct BenchRow {
+  // In tokens a second of all sequences of the case together; the roof in bytes a second, measured
+  // beside each repetition since clocks and neighbours change it.
   SpeedCase speed_case;
   double tokens_per_second = 0;
   double read_roof = 0;
@@ -50,18 +52,21 @@ std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
   for (const int64_t depth : flags.depths) {
     cases.push_back({SpeedCase::Kind::kPrefill, flags.prefill, depth, 1});
     for (const int64_t batch : flags.batches) {
+      // Each sequence reads its prompt before it decodes, so the prompt is depth too.
       cases.push_back({SpeedCase::Kind::kDecode, flags.decode, depth + flags.prompt, batch});
     }
   }
   return cases;
 }
 
-// Repetitions go through all cases in turn, so that a slow minute of the machine meets all.
+// The repetitions of a case follow each other: what fills its depth stays in the cache.
 Result<BenchReport> measure(Engine& engine, const BenchFlags& flags) {
   SpeedMeter meter(engine);
+  // A device that cannot measure itself has roofs of 0, which share() takes as unknown.
   BenchReport report{.roofs = engine.device().measure_roof().value_or(DeviceRoof{}), .rows = {}};
   for (const SpeedCase& c : cases_of(flags)) {
     std::vector<double> rates, roofs;
+    // The first run also fills the cache to the depth, touches new pages and wakes the threads.
     QUERN_TRY(meter.measure(c, false));  // warm-up
     for (int64_t i = 0; i < flags.repetitions; ++i) {
       QUERN_ASSIGN_OR_RETURN(const SpeedSample sample, meter.measure(c, true));
@@ -81,6 +86,7 @@ double products_per_second(const Engine& engine, const BenchRow& row) {
 }
 // Of the same kind of product: integers where activations are.
 double products_roof(const Engine& engine, const DeviceRoof& roofs) {
+  // The roof counts an addition and a multiplication as two operations; here a product is one.
   return engine.model().activations == Activations::kF32 ? roofs.flops_per_second / 2
                                                          : roofs.int_ops_per_second / 2;
 }
@@ -109,6 +115,8 @@ void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& ro
   const double rate = bytes_per_second(engine, row);
   fmt::print("decode  {:>5} tokens after {:>5}, {:>2} {:<10} {:>9.1f} tokens/s", c.tokens, c.depth,
              c.batch, c.batch == 1 ? "sequence" : "sequences", row.tokens_per_second);
+  // More than memory can give says that the weights stay in a cache: a share above 100 % would look
+  // like an error of the measurement.
   if (rate > row.read_roof && row.read_roof > 0) {
     fmt::print("  {:>6.1f} GB/s of weights, past the {:.1f} GB/s of memory: from caches\n",
                1e-9 * rate, 1e-9 * row.read_roof);
@@ -172,12 +180,15 @@ Result<std::vector<ProfileEntry>> profile(Engine& engine, const BenchFlags& flag
   Executable& executable = engine.executable();
   std::vector<ProfileEntry> entries;
   for (const SpeedCase& c : cases_of(flags)) {
+    // Unprofiled, as the tokens of the depth are no part of the case.
     QUERN_TRY(meter.measure({c.kind, 1, c.depth, c.batch}, false));  // fills the depth
     executable.set_profiling(true);
     const auto done = meter.measure(c, false);
     executable.set_profiling(false);
+    // Not QUERN_TRY above: profiling has to be off again before the function returns.
     if (!done) return tl::unexpected(done.error());
     for (ProfileEntry& entry : executable.take_profile()) {
+      // Cases share kinds of work; equal ones become one line.
       const auto same = std::ranges::find_if(entries, [&](const ProfileEntry& e) {
         return e.op == entry.op && e.detail == entry.detail;
       });
@@ -200,6 +211,7 @@ void print_profile(std::span<const ProfileEntry> entries) {
   for (const ProfileEntry& e : entries) {
     fmt::print("{:26} {:44} {:6} runs {:9.2f} us {:9.3f} ms {:6.1f} Gop/s {:6.1f} GB/s\n", e.op,
                e.detail, e.runs, 1e6 * e.seconds / static_cast<double>(e.runs), 1e3 * e.seconds,
+               // A product is two operations.
                2e-9 * e.products / e.seconds, 1e-9 * e.bytes / e.seconds);
   }
 }
@@ -214,6 +226,8 @@ Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const Devi
   std::vector<RooflinePoint> points;
   for (const ProfileEntry& e : entries) {
     if (e.products <= 0 || e.bytes <= 0 || e.seconds < kLeastShare * total) continue;
+    // Operations for each byte, and operations a second: the axes of a roofline (Williams, Waterman
+    // and Patterson, 2009).
     points.push_back(
         {e.detail, e.op, 2 * e.products / e.bytes, 2 * e.products / e.seconds, e.seconds});
   }
@@ -224,15 +238,18 @@ Result<void> write_svg(const Engine& engine, const BenchFlags& flags, const Devi
                   engine.device().capabilities().num_threads);
   QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(flags.svg));
   QUERN_TRY(file.write(roofline_svg(title, roofs, points)));
+  // A picture can be drawn again, so nothing waits for the disk.
   return file.commit(Durability::kProcess);
 }
 
 // The model is loaded once; --full is a choice of batches and depths.
 Result<void> bench(BenchFlags flags) {
   if (flags.is_full) {
+    // Powers of two show where decoding turns from memory to arithmetic as its limit.
     flags.batches = {1, 2, 4, 8, 16, 32};
     flags.depths = {0, 1024, 4096};
   }
+  // The loading bar would only be noise to a program.
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
   QUERN_ASSIGN_OR_RETURN(const BenchReport report, measure(*engine, flags));
   print_report(*engine, flags, report);

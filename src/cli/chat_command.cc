@@ -25,6 +25,7 @@ namespace quern::cli {
 namespace {
 
 // The options of the command.
+// Without a system message the template alone decides whether there is one.
 struct ChatFlags {
   EngineFlags engine;
   GenerateOptions generate;
@@ -50,7 +51,9 @@ Result<void> save(const ChatSession& session, const std::string& path) {
     list.push_back({{"role", message.role}, {"content", replace_invalid_utf8(message.content)}});
   }
   std::ofstream stream(path);
+  // One space of indentation: people read and edit these files.
   stream << list.dump(1) << "\n";
+  // The flush makes a full disk an error here, and not in the destructor, which is silent.
   if (!stream.flush()) {
     return fail::unavailable("File '{}' cannot be written: {}.", path, std::strerror(errno));
   }
@@ -70,6 +73,7 @@ Result<void> load(ChatSession& session, const std::string& path) {
     if (!is_message) return fail::invalid("File '{}' holds no list of messages.", path);
     messages.push_back({item["role"], item["content"]});
   }
+  // {} and null have no items that the loop could refuse.
   if (!json.is_array()) return fail::invalid("File '{}' holds no list of messages.", path);
   session.set_messages(std::move(messages));
   return {};
@@ -97,6 +101,7 @@ bool run_slash(ChatSession& session, const std::string& line) {
   } else {
     print_status("There is no command '{}'; /help lists them.\n", name);
   }
+  // A mistake in a command is no reason to lose the conversation.
   if (!result) print_status("quern: {}\n", result.error().message);
   return true;
 }
@@ -105,8 +110,10 @@ bool run_slash(ChatSession& session, const std::string& line) {
 void answer(ChatSession& session, const std::string& line, const GenerateOptions& options) {
   const InterruptGuard interrupt;
   const auto reply = session.answer(line, options, [&](std::string_view piece) {
+    // fmt::print() would throw where standard output is closed.
     std::fwrite(piece.data(), 1, piece.size(), stdout);
     std::fflush(stdout);
+    // False stops the answer; what was generated so far stays in the conversation.
     return !interrupt.was_interrupted();
   });
   fmt::print("\n");
@@ -128,12 +135,14 @@ Result<void> chat(ChatFlags& flags) {
   QUERN_TRY(flags.sampler.apply_to(flags.generate, false));
   flags.engine.is_evictable = true;
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
+  // Biased ids must lie in the vocabulary, and the texts that break repetitions become tokens.
   QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const std::string_view source,
                          engine->metadata().text("tokenizer.chat_template"));
   const auto renderer = [&](std::span<const ChatMessage> messages, bool adds_prompt) {
     return render_chat_template(source, engine->tokenizer(), messages, adds_prompt);
   };
+  // 512 tokens stay free for an answer: the oldest turns go to make that room.
   QUERN_ASSIGN_OR_RETURN(auto session, ChatSession::open(*engine, renderer, 512));
   session.set_system(flags.system);
   const bool is_terminal = ::isatty(STDIN_FILENO) == 1;

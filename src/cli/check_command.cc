@@ -22,6 +22,7 @@ Result<void> check(CheckFlags& flags) {
   ProgressBar bar("Loading");
   flags.options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const auto report = check_receipt(receipt, flags.options);
+  // Before the report is looked at, or an error would be printed behind the bar.
   bar.finish();
   if (!report) {
     return tl::unexpected(report.error().with_context(fmt::format("Receipt '{}'", flags.receipt)));
@@ -40,6 +41,7 @@ Result<void> check(CheckFlags& flags) {
 void set_up_check(OptionSet& command, Action& action) {
   auto flags = std::make_shared<CheckFlags>();
   command.add_option("RECEIPT", flags->receipt, "File that 'quern run --receipt' wrote").required();
+  // Another path is no risk: the files must have the hashes that the receipt holds.
   command.add_option("--model", flags->options.model, "Where the model is, if not where it was");
   command.add_option("--device", flags->options.device, "Backend that runs it").show_default();
   command

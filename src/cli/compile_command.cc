@@ -21,6 +21,7 @@ struct CompileFlags {
   EngineFlags engine;
   std::vector<std::string> print_before;
   std::vector<std::string> print_after;
+  // SYMBOL=N.
   std::vector<std::string> bindings;
   int64_t tokens = 512;
   bool has_plan = false;
@@ -36,6 +37,7 @@ bool asks_for(const std::vector<std::string>& names, std::string_view pass) {
 
 // A misspelt pass would print nothing, in silence.
 Result<void> check_pass_names(const std::vector<std::string>& names) {
+  // "all" is no pass, so select_passes() would refuse it.
   std::vector<std::string> wanted;
   for (const std::string& name : names) {
     if (name != "all") wanted.push_back(name);
@@ -47,6 +49,7 @@ Result<void> check_pass_names(const std::vector<std::string>& names) {
 // Sizes that are worth a look: one decoded token and a prompt, or what was asked for.
 Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const GraphSource& source) {
   std::vector<MemoryPhase> phases;
+  // Unbound symbols are 1. Only a model has phases; other graphs know nothing of tokens.
   if (!source.files || !flags.bindings.empty()) {
     QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_symbols(flags.bindings, 1));
     phases.push_back({"run", symbols});
@@ -55,6 +58,7 @@ Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const Grap
   for (const int64_t tokens : {int64_t{1}, flags.tokens}) {
     SymbolValues symbols;
     symbols.set('T', tokens);
+    // Logits of the last token alone, as generation asks for them.
     symbols.set('R', 1);
     phases.push_back({tokens == 1 ? "decode" : "prefill", symbols});
   }
@@ -76,6 +80,7 @@ Result<void> compile(const CompileFlags& flags) {
                        .arch = capabilities.arch,
                        .numerics = flags.engine.numerics,
                        .nodes_before = source.graph().nodes().size()};
+  // Called within compile_graph(), so the reports are in the order of the passes.
   options.compile.observer = [&](const PassTrace& trace) {
     report.passes.push_back(report_pass(trace, asks_for(flags.print_before, trace.pass),
                                         asks_for(flags.print_after, trace.pass)));

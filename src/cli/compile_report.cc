@@ -24,6 +24,7 @@ std::vector<StorageReport> report_storages(const Graph& graph, const MemoryPlan&
   std::vector<StorageReport> storages;
   for (size_t i = 0; i < plan.storages.size(); ++i) {
     const Storage& storage = plan.storages[i];
+    // Inputs and weights are there before the first step.
     const bool is_made = storage.home == Home::kArena || storage.home == Home::kResult;
     storages.push_back({.value = graph.value(storage.value).name,
                         .home = storage.home,
@@ -39,6 +40,7 @@ std::vector<StorageReport> report_storages(const Graph& graph, const MemoryPlan&
     if (storage == kNoStorage) continue;
     StorageReport& report = storages[static_cast<size_t>(storage)];
     const std::string& name = graph.values()[value].name;
+    // The storage is called after its own value; the others lie in the same bytes.
     if (name != report.value) report.shared_by.push_back(name);
   }
   return storages;
@@ -51,6 +53,7 @@ nlohmann::ordered_json pass_json(const PassReport& pass) {
                                  {"nodes_after", pass.nodes_after},
                                  {"changed", pass.has_changed},
                                  {"seconds", pass.seconds}};
+  // The printed IR of a model is megabytes.
   if (!pass.ir_before.empty()) json["ir_before"] = pass.ir_before;
   if (!pass.ir_after.empty()) json["ir_after"] = pass.ir_after;
   return json;
@@ -60,6 +63,7 @@ nlohmann::ordered_json pass_json(const PassReport& pass) {
 nlohmann::ordered_json symbols_json(const SymbolValues& symbols) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
   for (const char symbol : {'T', 'S', 'R'}) {
+    // An unset symbol is negative.
     if (symbols.get(symbol) >= 0) json[std::string(1, symbol)] = symbols.get(symbol);
   }
   return json;
@@ -168,6 +172,7 @@ void print_memory(const MemoryReport& memory, bool has_plan) {
 
 // Powers of 1,024 up to GiB; bytes without a decimal.
 std::string bytes_text(double bytes) {
+  // No larger unit: models of thousands of GiB do not fit a machine anyway.
   static constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB"};
   size_t unit = 0;
   while (bytes >= 1024 && unit + 1 < std::size(kUnits)) {
@@ -190,6 +195,7 @@ PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after) 
 
 // Grouped by operation and program.
 std::vector<FusedReport> report_fused(const Graph& graph) {
+  // A map and no hash table: the report has one order on all machines.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> by_program;
   for (const Node& node : graph.nodes()) {
     if (!node.op->id.starts_with("fused.")) continue;

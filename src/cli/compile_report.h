@@ -45,6 +45,7 @@ struct StorageReport {
   bool is_packed = false;
   int64_t size_bytes = 0;
   int64_t offset = 0;
+  // Names of nodes, not numbers of steps: a reader searches for them in the graph.
   std::string first;  // node that first writes it; empty: there from the start
   std::string last;   // node that last reads it; empty: to the end
   // Other values in the same place, in turn or as views.
@@ -76,6 +77,7 @@ struct CompileReport {
 };
 
 // Before and after are kept only where they are printed.
+// `trace` is borrowed for the call.
 PassReport report_pass(const PassTrace& trace, bool has_before, bool has_after);
 std::vector<FusedReport> report_fused(const Graph& graph);
 // Errors: sizes past the limits.

@@ -20,6 +20,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--threads", threads, "Threads; 0 takes what the machine offers")
       .range(0, kMaxThreads)
       .show_default();
+  // A cap: the device takes the best set of the machine that is not above it.
   command.add_option("--isa", isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
                      "avx512-bf16");
@@ -36,6 +37,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable").repeatable();
   command.add_option("--pack-cache", pack_cache,
                      "Folder that keeps packed weights, so that the next load maps them");
+  // The flag names what it switches off; the member is true by default.
   command.add_flag("!--no-parity-gate", has_parity_gate,
                    "Serve the model without comparing one token with the reference first");
   passes.add_to(command);
@@ -47,11 +49,13 @@ Result<std::vector<AdapterFile>> EngineFlags::adapter_files() const {
   std::vector<AdapterFile> files;
   for (const std::string& text : adapters) {
     const size_t equals = text.rfind('=');
+    // Without '=' rfind() gives npos, and substr() the whole text.
     AdapterFile file{text.substr(0, equals), 1.0};
     if (equals != std::string::npos) {
       const char* first = text.data() + equals + 1;
       const char* last = text.data() + text.size();
       const auto [end, code] = std::from_chars(first, last, file.scale);
+      // All of the text must be the number: "0.5x" is a mistake.
       if (code != std::errc{} || end != last) {
         return fail::invalid("'{}' is not a scale in --lora {}.", std::string(first, last), text);
       }
@@ -103,6 +107,7 @@ Result<void> EngineFlags::check_rope() const {
     return fail::invalid("--rope-freq-base is {}; the limit is {}.", *rope_base,
                          std::numeric_limits<float>::max());
   }
+  // An empty text is no option at all: the file's own scaling stays.
   const bool scales = rope_scaling == "linear" || rope_scaling == "yarn";
   if (rope_factor && rope_scaling == "none") {
     return fail::invalid("--rope-factor does nothing with --rope-scaling none.");
@@ -123,6 +128,7 @@ std::vector<MetadataOverride> EngineFlags::overrides() const {
   if (!rope_scaling.empty()) {
     list.push_back({"rope.scaling.type", MetadataValue::text(rope_scaling)});
   }
+  // Without a type of scaling a factor changes that of the file.
   if (rope_factor) list.push_back({"rope.scaling.factor", MetadataValue::number(*rope_factor)});
   if (rope_original_context) {
     list.push_back(

@@ -47,6 +47,7 @@ struct EngineFlags {
   Result<EngineOptions> options() const;
   // Loads the model with a progress bar on stderr where that is a terminal and not `is_quiet`.
   // Errors: of --lora and of Engine::open().
+  // Takes as long as loading the model does.
   Result<std::unique_ptr<Engine>> open(bool is_quiet) const;
   // The model's files alone, without a device.
   Result<ModelFiles> open_files() const;
@@ -56,6 +57,7 @@ struct EngineFlags {
   void add_context_options(OptionSet& command, bool has_context_option);
   // The --rope-* options as keys of the model file.
   std::vector<MetadataOverride> overrides() const;
+  // Combinations that would be ignored in silence (a factor for no scaling) are errors.
   Result<void> check_rope() const;
   // FILE or FILE=SCALE. Errors: kInvalidArgument for a scale that is no number.
   Result<std::vector<AdapterFile>> adapter_files() const;

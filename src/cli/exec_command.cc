@@ -22,6 +22,7 @@ namespace {
 struct ExecFlags {
   std::string manifest;
   std::vector<std::string> inputs;   // NAME=FILE
+  // Without any the values are only described.
   std::vector<std::string> outputs;  // NAME=FILE
   std::string inputs_file;           // .safetensors with inputs by name
   std::string outputs_file;          // .safetensors for all outputs
@@ -54,6 +55,7 @@ Result<RunArguments> read_inputs(const ExecFlags& flags, const Graph& graph) {
     QUERN_ASSIGN_OR_RETURN(const auto file, SafetensorsFile::open(flags.inputs_file));
     for (const NodeId id : graph.inputs()) {
       const std::string& name = graph.node(id).name;
+      // A missing input may still come from --input; running says so otherwise.
       auto tensor = file->weight(name);
       if (tensor) arguments.inputs.insert_or_assign(name, std::move(*tensor));
     }
@@ -61,6 +63,7 @@ Result<RunArguments> read_inputs(const ExecFlags& flags, const Graph& graph) {
   for (const std::string& text : flags.inputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--input"));
     QUERN_ASSIGN_OR_RETURN(Tensor tensor, read_tensor_file(parts.second, parts.first));
+    // One given by itself wins over the file of all.
     arguments.inputs.insert_or_assign(parts.first, std::move(tensor));
   }
   return arguments;
@@ -85,7 +88,7 @@ Result<std::map<std::string, std::unique_ptr<KvStore>>> make_states(const Graph&
   return stores;
 }
 
-// Names that the graph does not have are errors; nothing is written then.
+// Names that the graph does not have are errors; the outputs before them are written by then.
 Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   for (const std::string& text : flags.outputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
@@ -109,6 +112,7 @@ Result<void> exec(const ExecFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const ManifestOptions options, manifest_options(flags));
   QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
                          read_manifest(flags.manifest, builtin_ops(), options));
+  // Files of the command line replace those of the manifest, they do not add to them.
   const auto& files = flags.weights.empty() ? manifest.weight_files : flags.weights;
   QUERN_ASSIGN_OR_RETURN(const auto weights, open_weight_files(files));
   const BackendRegistry registry = register_backends();

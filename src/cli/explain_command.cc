@@ -33,6 +33,7 @@ struct Compiled {
   const Backend& backend;
   Device& device;
   const Artifact& artifact;
+  // Measured once: two phases are compared with the same roof.
   DeviceRoof roof;
 };
 
@@ -62,6 +63,7 @@ Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSour
     size.symbols.set('R', 1);
     sizes.push_back(size);
   };
+  // The two limits of a language model: memory while it decodes, arithmetic while it reads.
   if (flags.phase != "prefill") add("decode", 1, flags.cached_rows);
   if (flags.phase != "decode") add("prefill", flags.tokens, 0);
   return sizes;
@@ -87,6 +89,7 @@ Result<ExplainReport> make_report(const ExplainFlags& flags) {
                        .is_measured = flags.is_measured,
                        .phases = {}};
   QUERN_ASSIGN_OR_RETURN(const auto sizes, sizes_of(flags, source));
+  // Null where nothing is measured; times of nodes are then predictions alone.
   std::unique_ptr<NodeTimes> times;
   if (flags.is_measured && source.files) {
     QUERN_ASSIGN_OR_RETURN(times, NodeTimes::of_model(flags.engine, *artifact, flags.is_json));
@@ -113,6 +116,7 @@ Result<void> explain_command(const ExplainFlags& flags) {
     QUERN_TRY(file.commit(Durability::kProcess));
     print_status("Wrote {}\n", flags.html);
   }
+  // JSON goes with a page, tables do not: the page shows the same.
   if (flags.is_json) {
     fmt::print("{}\n", to_json(report).dump(1));
   } else if (flags.html.empty()) {

@@ -33,6 +33,7 @@ ordered_json node_json(const ExplainedNode& node) {
                        {"roof_us", 1e6 * node.roof_seconds},
                        {"predicted_us", 1e6 * node.predicted_seconds},
                        {"roof_share", node.roof_share()}};
+  // Negative: not measured. An absent key cannot be taken for a time of 0.
   if (node.measured_seconds >= 0) json["measured_us"] = 1e6 * node.measured_seconds;
   return json;
 }
@@ -51,6 +52,7 @@ ordered_json phase_json(const ExplainPhase& phase) {
                        {"roof_us", 1e6 * e.roof_seconds},
                        {"predicted_us", 1e6 * e.predicted_seconds}};
   if (e.measured_seconds >= 0) json["measured_us"] = 1e6 * e.measured_seconds;
+  // Absent where the backend plans no memory.
   if (e.memory) {
     json["arena_bytes"] = e.memory->arena_bytes;
     json["unplanned_bytes"] = e.memory->unplanned_bytes;
@@ -76,6 +78,7 @@ std::vector<Sum> sums_by(const Explanation& explanation, KeyOf&& key_of) {
   std::map<std::string, Sum> sums;
   for (const ExplainedNode& node : explanation.nodes) {
     Sum& sum = sums[std::string(key_of(node))];
+    // Of the last node: nodes of one kind usually share their kernel.
     sum.kernel = node.kernel;
     ++sum.count;
     sum.seconds += node.seconds();
@@ -110,6 +113,7 @@ void print_sums(const std::vector<Sum>& sums, const Explanation& e, const char* 
   for (const Sum& sum : sums) {
     fmt::print("{:<34} {:>5} {:>11.1f} {:>6.1f} {:>11} {:>6.1f} {:>6.0f}  {}\n", sum.name,
                sum.count, 1e6 * sum.seconds, percent(sum.seconds, time), bytes_text(sum.bytes),
+               // The roof's time over the real one: 100 where nothing is lost.
                percent(sum.bytes, bytes), percent(sum.roof_seconds, sum.seconds),
                has_kernel ? sum.kernel : "");
   }
@@ -139,11 +143,13 @@ void print_total(const ExplainPhase& phase) {
   if (e.measured_seconds >= 0) {
     fmt::print(" ({:.3f} ms predicted)", 1e3 * e.predicted_seconds);
   }
+  // Graphs have no tokens.
   if (phase.tokens > 0 && time > 0) {
     fmt::print(", {:.0f} tokens/s", static_cast<double>(phase.tokens) / time);
   }
   fmt::print(", {} of weights and {} of activations moved, {:.2f} Gop; {:.0f} % of the roof",
              bytes_text(e.total.weight_bytes), bytes_text(e.total.read_bytes + e.total.write_bytes),
+             // Both kinds of operation: quantised products run on integers.
              1e-9 * (e.total.flops + e.total.int_ops), percent(e.roof_seconds, time));
   if (e.memory) {
     fmt::print("; arena {}", bytes_text(static_cast<double>(e.memory->arena_bytes)));

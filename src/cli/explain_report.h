@@ -13,6 +13,7 @@ namespace quern::cli {
 struct ExplainPhase {
   // "decode", "prefill" or "run".
   std::string name;
+  // Of one run: 1 for decoding.
   int64_t tokens = 0;       // 0: not a language model
   int64_t cached_rows = 0;  // in the key-value cache before the run
   // Costs and times.

@@ -23,6 +23,7 @@ Result<void> print(const GraphFlags& flags, const Graph& graph, const std::strin
                    const std::string& facts) {
   std::string text = print_graph(graph);
   if (flags.is_yaml) {
+    // Errors: what a manifest cannot express.
     QUERN_ASSIGN_OR_RETURN(text, print_manifest(graph, name));
   }
   fmt::print("# {}semantic hash {:016x}\n{}", facts, semantic_hash(graph), text);
@@ -35,6 +36,7 @@ Result<void> graph(const GraphFlags& flags) {
     QUERN_ASSIGN_OR_RETURN(const Manifest manifest, read_manifest(flags.file, builtin_ops()));
     return print(flags, manifest.graph, manifest.name, "");
   }
+  // Whatever has another name is taken for a model.
   QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(flags.file));
   ModelOptions options;
   options.activations = *find_activations(flags.activations);

@@ -18,6 +18,7 @@ namespace {
 // By the first four bytes, whatever the name says.
 bool is_model_file(const std::string& path) {
   char magic[4] = {};
+  // A file that cannot be read has no magic; the branch that reads it as text reports it.
   std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
   return std::string_view(magic, sizeof(magic)) == "GGUF";
 }
@@ -41,6 +42,7 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags) {
       return {};
     }
     if (flags.model.ends_with(".yaml") || flags.model.ends_with(".yml")) {
+      // With the manifest's own values of its variables.
       QUERN_ASSIGN_OR_RETURN(Manifest manifest, read_manifest(flags.model, builtin_ops()));
       source.text = std::move(manifest.graph);
       return {};
@@ -59,6 +61,7 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags) {
 // All symbols have a value afterwards; the last binding of a letter counts.
 Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback) {
   SymbolValues symbols;
+  // A graph may use any letter, and an unbound one would have no size.
   for (char symbol = 'A'; symbol <= 'Z'; ++symbol) symbols.set(symbol, fallback);
   for (const std::string& binding : bindings) {
     int64_t value = -1;
@@ -66,6 +69,7 @@ Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int6
     if (is_letter && binding[1] == '=') {
       const char* end = binding.data() + binding.size();
       const auto parsed = std::from_chars(binding.data() + 2, end, value);
+      // from_chars() takes a sign; a negative extent is refused with the rest.
       if (parsed.ec != std::errc{} || parsed.ptr != end) value = -1;
     }
     if (value < 0) return fail::invalid("--bind {} is no binding such as T=4.", binding);

@@ -16,6 +16,7 @@ struct GraphSource {
   std::optional<ModelFiles> files;  // of a model file
   std::optional<Graph> text;        // of a manifest or a file with a graph's text
 
+  // One of the two is there: open_graph_source() gives nothing else.
   const Graph& graph() const { return files ? files->model.graph : *text; }
   // A line for people: what it is.
   std::string description() const;
@@ -28,6 +29,7 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags);
 
 // Values for the symbols of a graph: those given as "T=4", else `fallback`.
 // Errors: a text that is no binding of a letter to a number of 0 or more.
+// Letters from A to Z; a letter that the graph does not use is allowed.
 Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback);
 
 }  // namespace quern::cli

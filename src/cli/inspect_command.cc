@@ -22,6 +22,7 @@ std::string shortened(std::string text) {
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) {
     text.replace(at, 1, "\\n");
   }
+  // The key and a value of 80 bytes fit a wide terminal's line.
   constexpr size_t kLimit = 80;
   if (text.size() <= kLimit) return text;
   size_t cut = kLimit;
@@ -42,7 +43,9 @@ void print_text(const GgufFile& file) {
              file.version(), file.metadata().size(), file.tensors().size(), parameters, bytes);
   for (int64_t i = 0; i < file.metadata().size(); ++i) {
     fmt::print("{:<44} {}\n", file.metadata().key(i),
+               // Eight elements show what an array is; vocabularies have a hundred thousand.
                shortened(metadata_to_json(file.metadata().value(i), 8)
+                             // Texts in files need not be UTF-8; dump() would throw.
                              .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   }
   fmt::print("\n");

@@ -17,7 +17,7 @@ extern "C" void on_interrupt(int signal) {
 
 }  // namespace
 
-// The handler before comes back afterwards.
+// Without SA_RESTART a waiting read() returns EINTR, which is what ends it.
 InterruptGuard::InterruptGuard(bool ends_reads) {
   g_interrupted = 0;
   struct sigaction action = {};
@@ -26,6 +26,7 @@ InterruptGuard::InterruptGuard(bool ends_reads) {
   ::sigaction(SIGINT, &action, nullptr);
 }
 
+// Ctrl-C ends the program again, whatever the handler was before the guard.
 InterruptGuard::~InterruptGuard() {
   std::signal(SIGINT, SIG_DFL);
 }

@@ -20,6 +20,7 @@ LineEditor::LineEditor() : is_terminal_(::isatty(STDIN_FILENO) == 1) {
   if (!is_terminal_) return;
   history_file_ = read_environment().home + "/.quern_history";
   using_history();
+  // No file, no history: the first session has none.
   read_history(history_file_.c_str());
 }
 
@@ -54,6 +55,7 @@ std::optional<std::string> LineEditor::read(const std::string& prompt) {
   if (!line) return std::nullopt;
   std::string message;
   if (*line == "\"\"\"") {
+    // An end of input within a block ends the block: what was typed is not lost.
     while ((line = read_line("... ")) && *line != "\"\"\"") message += *line + "\n";
     return message;
   }

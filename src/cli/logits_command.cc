@@ -33,6 +33,7 @@ Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine->kv().create_sequence());
   const auto count = static_cast<int64_t>(ids.size());
   if (flags.engine.context == 0) {
+    // No context was asked for, so the prompt decides, even past what the model was trained for.
     engine->allow_context(count);
   } else if (count > flags.engine.context) {
     return fail::invalid("There are {} tokens to feed; --context allows {}.", count,

@@ -24,6 +24,7 @@ int report(const quern::Error& error) {
 
 // Whether everything that was printed has left.
 quern::Result<void> flush_output() {
+  // An old error would be printed where the library sets none.
   errno = 0;
   std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
@@ -57,7 +58,9 @@ int main(int argc, char** argv) {
     quern::cli::OptionSet options = program.add_command(commands[i].name, commands[i].summary);
     commands[i].set_up(options, actions[i]);
   }
+  // A code without an action: --help, --version or wrong usage.
   if (const auto exit_code = program.parse(argc, argv)) {
+    // The message went to stderr; there is nothing to flush.
     if (*exit_code != 0) return *exit_code;
     const auto flushed = flush_output();
     return flushed ? 0 : report(flushed.error());
@@ -67,5 +70,6 @@ int main(int argc, char** argv) {
     const auto result = run_action(actions[i]);
     return result ? 0 : report(result.error());
   }
+  // Not reached: parse() asks for exactly one command.
   return 2;
 }

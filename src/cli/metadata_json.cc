@@ -22,6 +22,7 @@ nlohmann::ordered_json element(const MetadataValue& value, int64_t i) {
   }
   const auto integer = value.integer_at(i);
   // Unsigned values past 2^63 do not fit an integer here.
+  // As a float, which loses low bits; JSON readers do so as well past 2^53.
   return integer ? nlohmann::ordered_json(*integer) : nlohmann::ordered_json(*value.number_at(i));
 }
 

@@ -13,6 +13,7 @@ std::vector<double> mean_times(const Graph& graph, const RunProfile& profile, in
   std::vector<double> seconds(graph.nodes().size(), -1);
   for (const NodeTime& time : profile.nodes) {
     double& sum = seconds[static_cast<size_t>(time.node)];
+    // A node's entries add up over the runs, so the sum is the mean.
     sum = (sum < 0 ? 0 : sum) + time.seconds / static_cast<double>(repetitions);
   }
   return seconds;
@@ -30,6 +31,8 @@ class ModelTimes final : public NodeTimes {
     std::vector<int32_t> tokens(static_cast<size_t>(size.tokens + size.cached_rows));
     const auto vocabulary = static_cast<uint64_t>(engine_->model().vocab_size);
     for (size_t i = 0; i < tokens.size(); ++i) {
+      // Knuth's multiplicative hash: tokens spread over the vocabulary and over the experts of a
+      // mixture, the same in every run.
       tokens[i] = static_cast<int32_t>((i * 2654435761U) % vocabulary);
     }
     const auto cached =
@@ -37,16 +40,19 @@ class ModelTimes final : public NodeTimes {
     const auto fed = std::span<const int32_t>(tokens).subspan(cached.size());
     QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine_->kv().create_sequence());
     if (!cached.empty()) {
+      // As many at a time as generation reads a long prompt.
       QUERN_TRY(engine_->forward_chunked({sequence, cached, Feed::Logits::kNone}, 512));
     }
     RunProfile profile;
     // Every run starts from the same cache, so that all do the same work.
     for (int64_t i = 0; i <= repetitions; ++i) {
+      // The first run warms up.
       engine_->profile_into(i == 0 ? nullptr : &profile);
       const Feed feed{sequence, fed, Feed::Logits::kLast};
       const auto done = engine_->forward({&feed, 1});
       engine_->profile_into(nullptr);
       if (!done) return tl::unexpected(done.error());
+      // Rows of the run are taken back.
       QUERN_TRY(engine_->kv().truncate(sequence, size.cached_rows));
     }
     QUERN_TRY(engine_->kv().remove_sequence(sequence));
@@ -71,6 +77,7 @@ class GraphTimes final : public NodeTimes {
       const Node& node = artifact_.graph().node(id);
       const TensorType& type = artifact_.graph().value(node.outputs[0]).type;
       QUERN_ASSIGN_OR_RETURN(const Shape shape, type.resolve(size.symbols));
+      // 0 is a valid index, too.
       QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(type.dtype, shape));
       arguments.inputs.insert_or_assign(node.name, std::move(tensor));
     }

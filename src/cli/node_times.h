@@ -33,6 +33,7 @@ class NodeTimes {
 
   // Mean seconds of each node of the artifact's graph over `repetitions` runs after one to warm up;
   // negative for nodes that do not run.
+  // At least one repetition. The warm-up run binds plans and fills caches, as in steady use.
   virtual Result<std::vector<double>> measure(const RunSize& size, int64_t repetitions) = 0;
 };
 

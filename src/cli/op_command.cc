@@ -30,7 +30,7 @@ struct OpFlags {
   bool is_help = false;
 };
 
-// The closest id by shared prefix, for a mistyped one.
+// Up to five ids that contain the last part of `id`: perhaps only the family was mistyped.
 std::string similar_ids(std::string_view id) {
   const size_t dot = id.rfind('.');
   const std::string_view name = dot == std::string_view::npos ? id : id.substr(dot + 1);
@@ -54,6 +54,7 @@ Result<const OpDef*> find_op(const std::string& id) {
 
 // Operations that mean something only inside a larger graph.
 Result<void> check_runs_alone(const OpDef& op) {
+  // Inputs, weights and outputs of graphs: they compute nothing.
   if (op.reference == nullptr) {
     return fail::invalid("{} binds a value of a graph; there is nothing to run.", op.id);
   }
@@ -72,8 +73,10 @@ Result<std::vector<Tensor>> read_inputs(const std::vector<PortValue>& files,
     if (!tensor) {
       return tl::unexpected(tensor.error().with_context(fmt::format("Input '{}'", file.name)));
     }
+    // Ports come in ascending order, so this only grows.
     inputs.resize(file.port + 1);
     inputs[file.port] = std::move(*tensor);
+    // Index inputs keep their type: in_precision() changes floats only.
     if (dtype.empty()) continue;
     QUERN_ASSIGN_OR_RETURN(inputs[file.port], in_precision(inputs[file.port], *find_dtype(dtype)));
   }
@@ -99,7 +102,7 @@ Result<void> print_result(const std::string& name, const Tensor& tensor) {
   return {};
 }
 
-// Only those that were asked for.
+// To the files that were asked for; without any, all results are printed.
 Result<void> write_results(const OpDef& op, const RunResult& result,
                            const std::vector<PortValue>& files) {
   for (const PortValue& file : files) {

@@ -23,6 +23,7 @@ Result<void> ops(OpsFlags flags) {
   }
   if (flags.backends.empty()) {
     flags.backends = {"cpu"};
+    // The document in docs/ lists both.
     if (flags.is_markdown) flags.backends = {"reference", "cpu"};
   }
   const BackendRegistry registry = register_backends();

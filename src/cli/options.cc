@@ -61,8 +61,10 @@ std::optional<int64_t> parse_size(std::string_view text) {
     unit.pop_back();
   }
   constexpr std::string_view kUnits = "KMGT";
+  // 1 to 4 for K to T; npos + 1 is 0, for an unknown letter.
   const size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
   const bool is_unit = unit.empty() || (unit.size() == 1 && power > 0);
+  // The shift to the left must not pass 63 bits.
   if (!number || !is_unit || *number > std::numeric_limits<int64_t>::max() >> (10 * power)) {
     return std::nullopt;
   }
@@ -155,6 +157,7 @@ Option Option::size_with_unit() {
 
 // Without it the last one counts.
 Option Option::repeatable() {
+  // One value for each time that the option is given: a second word is the next argument.
   option_->take_all()->expected(1)->allow_extra_args(false);
   return *this;
 }
@@ -233,6 +236,7 @@ void OptionSet::describe(const std::string& name, const std::string& help) {
 // A group of which exactly one option must be given.
 OptionSet OptionSet::add_choice(const std::string& name, const std::string& help) {
   CLI::Option_group* group = app_->add_option_group(name, help);
+  // The library makes the message from the names of the group's options.
   group->require_option(1);
   return OptionSet(group);
 }
@@ -256,6 +260,7 @@ void OptionSet::footer(const std::string& text) {
 Program::Program(const std::string& name, const std::string& about, const std::string& version,
                  const std::string& footer)
     : app_(std::make_unique<CLI::App>(about, name)) {
+  // Exactly one.
   app_->require_subcommand(1);
   app_->set_version_flag("--version", version);
   app_->footer(footer);

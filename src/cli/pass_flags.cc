@@ -25,6 +25,7 @@ void PassFlags::add_to(OptionSet& command) {
 Result<void> PassFlags::apply(CompileOptions& options) const {
   options.passes = {only, off};
   for (const std::string& rule : placement) {
+    // The last '=': names of nodes may hold one, names of devices do not.
     const size_t equals = rule.rfind('=');
     if (equals == std::string::npos) {
       return fail::invalid("--place {} is no PATTERN=DEVICE.", rule);

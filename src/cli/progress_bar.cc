@@ -28,6 +28,7 @@ void ProgressBar::update(int64_t done, int64_t total) {
   last_ = now;
   is_drawn_ = true;
   constexpr int64_t kWidth = 30;
+  // Counts are bytes at most, so the product is far from 2^63.
   const int64_t filled = std::clamp<int64_t>(kWidth * done / total, 0, kWidth);
   const std::string bar = std::string(static_cast<size_t>(filled), '#') +
                           std::string(static_cast<size_t>(kWidth - filled), '.');

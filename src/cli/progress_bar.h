@@ -15,6 +15,7 @@ class ProgressBar {
   // Draws at most 20 times a second; `done` beyond `total` counts as all.
   void update(int64_t done, int64_t total);
   // Removes the bar.
+  // The text after it begins on a clean line. May be called without an update before.
   void finish();
 
  private:

@@ -50,6 +50,7 @@ void print_text(const QuantizeReport& report, const std::string& output) {
              "MiB", "rmse", "relative");
   std::map<std::string_view, std::pair<int64_t, int64_t>> by_format;  // tensors, bytes
   for (const QuantizedTensor& t : report.tensors) {
+    // A copied tensor has no error to show.
     const std::string error = t.from == t.to
                                   ? fmt::format("{:>12} {:>9}", "copied", "")
                                   : fmt::format("{:>12.4e} {:>9.5f}", t.rmse, t.relative);
@@ -89,6 +90,7 @@ void print_json(const QuantizeReport& report, const std::string& output) {
                        {"rmse", t.rmse},
                        {"relative", t.relative}});
   }
+  // Names of tensors come from a file and need not be UTF-8.
   fmt::print("{}\n", json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

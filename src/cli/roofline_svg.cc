@@ -48,6 +48,7 @@ struct Axis {
   double low = 0;  // exponents
   double high = 1;
   double origin = 0;  // pixels at `low`
+  // Pixels grow downwards in SVG.
   double length = 0;  // pixels to `high`; negative: upwards
 
   // Pixels of a value above 0.
@@ -120,12 +121,15 @@ class Picture {
     }
     for (const double roof : {int8_roof(), f32_roof()}) {
       y.add(roof);
+      // Twice the ridge, so that the level roof has some length right of it.
       if (roofs_.bytes_per_second > 0) x.add(2 * roof / roofs_.bytes_per_second);
     }
+    // Nothing to draw: an empty plot in the usual range.
     if (x.low == 0) x = {0.1, 100};
     if (y.low == 0) y = {1e9, 1e12};
     x_ = {std::floor(std::log10(x.low)), std::ceil(std::log10(x.high)), kLeft, kWidth};
     y_ = {std::floor(std::log10(y.low)), std::ceil(std::log10(y.high)), kTop + kHeight, -kHeight};
+    // A single value on a power of ten would give an axis of length 0.
     x_.high = std::max(x_.high, x_.low + 1);
     y_.high = std::max(y_.high, y_.low + 1);
   }
@@ -152,6 +156,7 @@ class Picture {
   // A level roof from where memory can feed it, to the right edge.
   void draw_level_roof(double rate, std::string_view name) {
     if (rate <= 0) return;
+    // The ridge: where the line of memory reaches this rate.
     const double begin = roofs_.bytes_per_second > 0 ? rate / roofs_.bytes_per_second : 0;
     const double x = begin > std::pow(10, x_.low) ? x_.at(begin) : kLeft;
     const double y = y_.at(rate);
@@ -166,6 +171,7 @@ class Picture {
     draw_level_roof(f32_roof(), "f32");
     const double slope = roofs_.bytes_per_second;
     if (slope <= 0) return;
+    // The line of memory ends at the highest level roof; without one, a decade above the bottom.
     const double top = std::max({int8_roof(), f32_roof(), std::pow(10, y_.low + 1)});
     const double first = std::max(std::pow(10, x_.low), std::pow(10, y_.low) / slope);
     const double last = std::min(top / slope, std::pow(10, x_.high));
@@ -190,6 +196,7 @@ class Picture {
     double total = 0;
     for (const RooflinePoint& p : points_) total += p.seconds;
     const double share = total > 0 ? point.seconds / total : 0;
+    // 4 pixels can be seen, 20 hide few neighbours.
     const double radius = 4 + 16 * std::sqrt(share);
     const double x = x_.at(point.intensity), y = y_.at(point.rate);
     add("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" fill-opacity=\"0.45\" "

@@ -44,6 +44,7 @@ struct RunFlags {
 // not beyond an explicit context.
 void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
   const int64_t wanted =
+      // A negative number of tokens, "until the model ends", asks for no length.
       static_cast<int64_t>(num_prompt) + std::max<int64_t>(flags.generate.max_tokens, 0);
   const bool is_limited = flags.engine.context > 0;
   if (is_limited || flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
@@ -60,6 +61,7 @@ void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
 std::string read_prompt(const RunFlags& flags, bool has_prompt) {
   if (has_prompt || ::isatty(STDIN_FILENO) == 1) return flags.prompt;
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  // The newline that echo adds is no part of a prompt.
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -77,6 +79,7 @@ Result<std::vector<int32_t>> encode_prompt(const Engine& engine, const RunFlags&
     QUERN_ASSIGN_OR_RETURN(const std::string_view source,
                            engine.metadata().text("tokenizer.chat_template"));
     QUERN_ASSIGN_OR_RETURN(text, render_chat_template(source, tokenizer, messages, true));
+    // The template writes its turns with control tokens.
     options.parse_special = true;
     // Templates write the begin token themselves where they want one.
     options.add_special = false;
@@ -98,6 +101,7 @@ double per_second(double count, double seconds) {
 
 // The first token comes out of the prefill, so decode counts from the second.
 double decode_rate(const Generation& result) {
+  // -1 for an answer without tokens.
   const auto num_decoded = static_cast<double>(result.tokens.size()) - 1;
   return num_decoded > 0 ? per_second(num_decoded, result.decode_seconds) : 0;
 }
@@ -124,6 +128,7 @@ nlohmann::json logprob_json(const Tokenizer& tokenizer, const TokenLogprob& entr
   return {{"token", entry.token},
           {"text", replace_invalid_utf8(bytes)},
           {"bytes", std::vector<uint8_t>(bytes.begin(), bytes.end())},
+          // JSON has no infinity: null is a forbidden token.
           {"logprob", std::isfinite(entry.logprob) ? nlohmann::json(entry.logprob) : nullptr}};
 }
 
@@ -170,6 +175,7 @@ Result<void> save_prompt_cache(Engine& engine, const std::string& path, int32_t 
                                std::vector<int32_t> tokens, const Generation& result) {
   tokens.insert(tokens.end(), result.tokens.begin(), result.tokens.end());
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
+  // The last token was sampled but not fed: the cache has no row for it.
   tokens.resize(std::min(tokens.size(), static_cast<size_t>(length)));
   return save_sequence(engine, sequence, tokens, path);
 }
@@ -231,6 +237,7 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
   if (flags.shows_prompt) print_status("{}", describe_tokens(engine->tokenizer(), ids));
   QUERN_ASSIGN_OR_RETURN(const CachedPrompt cached,
                          open_prompt_cache(*engine, flags.prompt_cache, ids));
+  // Only the rest is run; the sampler's penalties still see the whole prompt.
   const auto known = ids.begin() + cached.num_reused;
   flags.generate.history.assign(ids.begin(), known);
   std::vector<std::string> logits;
@@ -239,12 +246,14 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
       logits.push_back(hash_logits(row));
     };
   }
+  // From here on Ctrl-C ends the text, not the program: caches and receipts are still written.
   const InterruptGuard interrupt;
   const auto sink = [&](std::string_view piece) {
     if (!flags.is_json) {
       std::fwrite(piece.data(), 1, piece.size(), stdout);
       std::fflush(stdout);
     }
+    // False ends generation after this piece.
     return !interrupt.was_interrupted();
   };
   QUERN_ASSIGN_OR_RETURN(

@@ -50,6 +50,7 @@ Result<Grammar> read_schema(const std::string& path, bool is_quiet) {
 template <class T>
 void SamplerFlags::add_option(OptionSet& command, const char* stage, const char* name, T& target,
                               const char* help) {
+  // Kept with the name of its stage, for check_stages().
   stage_options_.push_back({name, stage, command.add_option(name, target, help).show_default()});
 }
 
@@ -143,6 +144,7 @@ Result<void> SamplerFlags::check_stages(const SamplerOptions& sampler) const {
   const std::string known = sampler_order_text(sampler.order);
   for (const StageOption& given : stage_options_) {
     if (!given.option.is_given()) continue;
+    // Penalties change logits before Mirostat sees them, so they go together.
     const bool is_filter = given.stage != "penalties" && given.stage != "dry";
     if (sampler.mirostat.version != 0 && is_filter) {
       return fail::invalid("{} does nothing with --mirostat, which takes the place of all filters.",

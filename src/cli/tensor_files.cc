@@ -24,6 +24,7 @@ bool is_safetensors(const std::string& path) {
 Result<std::pair<std::string, std::string>> split_assignment(std::string_view text,
                                                              std::string_view option) {
   const size_t equals = text.find('=');
+  // Neither part may be empty; the value may hold more '='.
   if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) {
     return fail::invalid("{} {} does not have the form NAME=VALUE.", option, text);
   }
@@ -55,6 +56,7 @@ Result<std::string> describe_tensor(const Tensor& tensor) {
   const auto numbers = numbers_of(tensor).value_or(std::vector<double>());
   if (numbers.empty()) return text;
   constexpr size_t kShown = 8;
+  // Any number is below +infinity and above -infinity: only NaN leaves low over high.
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const double number : numbers) {
     if (number < low) low = number;

@@ -11,6 +11,7 @@
 
 namespace quern::cli {
 
+// Errors: kNotFound where there is no such file, kUnavailable for all else; both name the path.
 Result<std::string> read_text_file(const std::string& path) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              std::fclose);
@@ -19,10 +20,12 @@ Result<std::string> read_text_file(const std::string& path) {
     return fail::with(code, "File '{}' cannot be opened: {}.", path, std::strerror(errno));
   }
   std::string text;
+  // A pipe of Linux holds as much.
   std::array<char, 1 << 16> piece;
   while (const size_t size = std::fread(piece.data(), 1, piece.size(), file.get())) {
     text.append(piece.data(), size);
   }
+  // fread() gives 0 at the end and after an error alike; a folder opens and fails here.
   if (std::ferror(file.get()) != 0) {
     return fail::unavailable("File '{}' cannot be read: {}.", path, std::strerror(errno));
   }

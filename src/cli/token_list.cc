@@ -23,12 +23,14 @@ Result<std::vector<int32_t>> parse_token_list(std::string_view text) {
     const std::string_view word = text.substr(at, end - at);
     int32_t id = 0;
     const auto [stop, code] = std::from_chars(word.data(), word.data() + word.size(), id);
+    // An id must also be whole: "1.5" and "0x10" stop early.
     if (code != std::errc{} || stop != word.data() + word.size() || id < 0) {
       return fail::invalid("'{}' is not a token id.", word);
     }
     ids.push_back(id);
     at = end;
     const size_t next = std::min(text.find_first_not_of(", \t\n[]", at), text.size());
+    // "1,,2" has lost an id; one comma among blanks and line breaks is a list.
     if (std::ranges::count(text.substr(at, next - at), ',') > 1) {
       return fail::invalid("There is no token id between two commas after {}.", id);
     }
@@ -44,6 +46,7 @@ void append_escaped(std::string_view bytes, std::string& out) {
   while (!bytes.empty()) {
     const Utf8Step step = decode_utf8(bytes);
     const size_t plain = kPlain.find(bytes[0]);
+    // Bytes that are no character are shown one by one: a token may hold a part of one.
     size_t size = 1;
     if (plain != std::string_view::npos) {
       out += {'\\', kLetters[plain]};

@@ -59,6 +59,7 @@ Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
   nlohmann::json pieces = nlohmann::json::array();
   for (const int32_t id : ids) {
     pieces.push_back(
+        // A token may be a part of a character, which JSON cannot hold.
         {{"id", id}, {"text", replace_invalid_utf8(std::string(tokenizer->token_bytes(id)))}});
   }
   fmt::print("{}\n", nlohmann::json{{"ids", ids}, {"tokens", pieces}}.dump());
@@ -69,6 +70,7 @@ Result<void> tokenize(const TokenizeFlags& flags, bool has_file) {
 Result<void> detokenize(const DetokenizeFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto tokenizer, open_tokenizer(flags.model));
   QUERN_ASSIGN_OR_RETURN(const auto ids,
+                         // Arguments "1" "2,3" and "[4]" are one list.
                          parse_token_list(fmt::format("{}", fmt::join(flags.ids, " "))));
   for (const int32_t id : ids) {
     if (id >= tokenizer->vocab_size()) {

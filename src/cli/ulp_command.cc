@@ -59,11 +59,13 @@ Result<bool> measure(const UlpFunction& function, const Backend& backend, Device
   if (!worst) return tl::unexpected(worst.error());
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   fmt::print(
+      // In hexadecimal, so that the input can be given again exactly.
       "{:<8} {:<20} worst {:.4f} ulp at x = {:a} ({:.9g}): {:.9g}, exact {:.12g}; {} inputs "
       "in {:.1f} s{}\n",
       function.name, function.op, worst->ulp, worst->input, worst->input, worst->result,
       worst->exact, worst->num_inputs, elapsed.count(),
       worst->ulp > kBound ? "  ABOVE THE BOUND" : "");
+  // The next function takes a minute; the line should be seen before.
   std::fflush(stdout);
   return worst->ulp <= kBound;
 }
@@ -75,6 +77,7 @@ Result<void> ulp(const UlpFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
   QUERN_ASSIGN_OR_RETURN(const auto device,
                          backend->open({.num_threads = flags.threads, .isa = flags.isa}));
+  // All functions are measured, also behind a failure.
   std::string above;
   for (const UlpFunction* function : functions) {
     QUERN_ASSIGN_OR_RETURN(const bool is_within,

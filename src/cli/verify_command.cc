@@ -30,6 +30,7 @@ struct VerifyFlags {
 // --tokens, else those of the prompt.
 Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, const ModelFiles& files) {
   if (!flags.tokens.empty()) return parse_token_list(flags.tokens);
+  // The prompt needs no meaning; some tokens with different ids are enough.
   return files.tokenizer->encode(flags.prompt, {});
 }
 
@@ -51,6 +52,7 @@ Result<void> verify(const VerifyFlags& flags) {
   bar.finish();
   const GraphComparison& comparison = report.comparison;
   const std::string rule =
+      // Chosen by verify_model() where the option is absent.
       report.tolerance == 0 ? "the same bits"
                             : fmt::format("within {:.3g} of the largest value", report.tolerance);
   if (!comparison.first) {
@@ -64,6 +66,7 @@ Result<void> verify(const VerifyFlags& flags) {
   fmt::print("{} and {} differ in the {}: {} of {} values are not {}.\n{}\n", flags.engine.device,
              flags.against, report.run_names[comparison.first->run], comparison.num_divergent,
              comparison.num_values, rule, text);
+  // Before the error: a failed check is what the folder is for.
   if (!flags.save_folder.empty()) {
     const AdaptedWeights weights = files.weights();
     QUERN_TRY(save_replay(flags.save_folder, files.model.graph, comparison, &weights,

@@ -16,6 +16,7 @@ namespace quern {
 namespace {
 
 // Details that a report keeps; the count goes on.
+// A broken kernel fails hundreds of checks in the same way: five show the pattern.
 constexpr size_t kMaxFailures = 5;
 
 // One combination of sizes and dtype.
@@ -32,6 +33,8 @@ std::string with(const Case& c, std::string_view more) {
 }
 
 // The same tensors at addresses that are multiples of an element only.
+// Kernels may want aligned memory for speed, never for right answers: a caller's buffer can begin
+// anywhere.
 Result<std::map<std::string, Tensor, std::less<>>> unaligned(
     const std::map<std::string, Tensor, std::less<>>& inputs) {
   std::map<std::string, Tensor, std::less<>> copies;
@@ -51,6 +54,7 @@ Result<std::map<std::string, Tensor, std::less<>>> unaligned(
 // accuracy claim is what holds single elements to the operation's bound. Operations without an
 // error give the same bits.
 std::string rough_difference(const Tensor& given, const Tensor& wanted, double bound) {
+  // A bound of 0 is that of operations that only move or compare.
   const bool is_exact = bound == 0 || (!is_float(wanted.dtype()) && !is_complex(wanted.dtype()));
   if (is_exact || given.dtype() != wanted.dtype() || !(given.shape() == wanted.shape())) {
     return bit_difference(given, wanted);
@@ -62,6 +66,7 @@ std::string rough_difference(const Tensor& given, const Tensor& wanted, double b
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
   }
   const DType dtype = is_complex(wanted.dtype()) ? DType::kF32 : wanted.dtype();
+  // ulp_at(dtype, 1) is the step of the dtype at 1, so relative to the largest result.
   const double tolerance = largest * (1e-3 + 2 * ulp_at(dtype, 1));
   for (size_t i = 0; i < b->size(); ++i) {
     const double x = (*a)[i], y = (*b)[i];
@@ -89,6 +94,7 @@ struct Loaded {
 };
 
 // Loads the graph everywhere at once: a backend that cannot is told before anything runs.
+// The reference first: its errors are those of the case, not of the backend.
 Result<Loaded> load_all(TestBench& bench, const CaseGraph& graph) {
   Loaded loaded;
   QUERN_ASSIGN_OR_RETURN(loaded.reference,
@@ -107,6 +113,7 @@ void check_values(TestBench& bench, const Case& c, Loaded& loaded, const CaseGra
   const auto expected = loaded.reference.run(graph.inputs, true);
   const auto actual = loaded.devices[0].run(graph.inputs, true);
   ++report.cases;
+  // One check, counted under what was expected of it.
   record(report, expected ? Claim::kResult : Claim::kRefusal, where,
          result_difference(bench, *c.pattern.op, actual, expected));
   if (!actual) return;
@@ -115,6 +122,7 @@ void check_values(TestBench& bench, const Case& c, Loaded& loaded, const CaseGra
              ? ""
              : fmt::format("Bytes around {} were written.", fmt::join(actual->damaged, ", ")));
   const OpDef& op = *c.pattern.op;
+  // On the same executable, whose plan and memory are used a second time.
   record(report, Claim::kRepeat, where,
          result_difference(bench, op, loaded.devices[0].run(graph.inputs, true), actual));
   for (size_t i = 1; i < loaded.devices.size(); ++i) {
@@ -134,6 +142,8 @@ void check_values(TestBench& bench, const Case& c, Loaded& loaded, const CaseGra
 // The same values through other graphs.
 Result<void> check_layouts(TestBench& bench, const Case& c, const std::vector<Tensor>& inputs,
                            OpReport& report) {
+  // A kernel that assumes its inputs to be plain inputs of the graph finds here a copy that it may
+  // overwrite, strided views, repeated rows, and weights that were packed at load.
   for (const GraphVariant variant : {GraphVariant::kCopied, GraphVariant::kTransposed,
                                      GraphVariant::kBroadcast, GraphVariant::kWeights}) {
     QUERN_ASSIGN_OR_RETURN(const auto graph, make_case_graph(c.pattern, inputs, variant));
@@ -144,6 +154,7 @@ Result<void> check_layouts(TestBench& bench, const Case& c, const std::vector<Te
       continue;
     }
     const auto expected = loaded->reference.run(graph->inputs, true);
+    // Every thread count: packing and splitting go together.
     for (Subject& device : loaded->devices) {
       record(report, Claim::kLayout, with(c, graph_variant_name(variant)),
              result_difference(bench, *c.pattern.op, device.run(graph->inputs, true), expected));
@@ -167,6 +178,7 @@ Result<std::vector<Tensor>> rows_of(const Case& c, const std::vector<Tensor>& in
     }
     std::vector<int64_t> dims(inputs[i].shape().dims().begin(), inputs[i].shape().dims().end());
     QUERN_ASSIGN_OR_RETURN(const auto bytes, inputs[i].host_view());
+    // Whole rows of bytes, of whatever dtype: the batch axis is the first.
     const size_t row = bytes.size() / static_cast<size_t>(dims[0]);
     dims[0] = count;
     QUERN_ASSIGN_OR_RETURN(const Shape shape, Shape::make(dims));
@@ -207,6 +219,7 @@ Result<std::optional<std::string>> batch_difference(TestBench& bench, const Case
   QUERN_ASSIGN_OR_RETURN(auto parts, result_bytes(bench, c, first));
   QUERN_ASSIGN_OR_RETURN(const auto others, result_bytes(bench, c, rest));
   for (size_t i = 0; i < whole.size(); ++i) {
+    // Outputs have the batch axis first as well, or the table names none.
     parts[i].insert(parts[i].end(), others[i].begin(), others[i].end());
     if (parts[i] != whole[i]) {
       return std::optional<std::string>(
@@ -233,6 +246,7 @@ void check_batch(TestBench& bench, const Case& c, const std::vector<Tensor>& inp
 Result<void> check_accuracy(TestBench& bench, const Case& c, Subject& subject,
                             const CaseGraph& graph, const std::vector<Tensor>& inputs, ValueSet set,
                             OpReport& report) {
+  // Refusals were looked at by check_values().
   const auto actual = subject.run(graph.inputs, true);
   if (!actual) return {};
   ExactReference exact{*bench.reference, *bench.reference_device};
@@ -245,6 +259,7 @@ Result<void> check_accuracy(TestBench& bench, const Case& c, Subject& subject,
     const WorstError worst = measure_error(dtype, values, results[i].values, results[i].changes);
     const std::string where = with(c, fmt::format("values {}", value_set_name(set)));
     AccuracyWorst& known = report.worst[std::string(dtype_name(c.dtype))];
+    // The first result counts even where its error is 0, so that the report has a place.
     if (worst.units > known.error.units || known.where.empty()) known = {worst, where};
     const double bound = c.pattern.op->f32_bound;
     record(report, Claim::kAccuracy, where,
@@ -273,6 +288,7 @@ Result<void> check_case(TestBench& bench, const Case& c, OpReport& report) {
   };
   QUERN_ASSIGN_OR_RETURN(const auto inputs, inputs_of(ValueSet::kNormal));
   const auto first = make_case_graph(c.pattern, inputs, GraphVariant::kPlain);
+  // Which combinations a rule accepts is tested elsewhere.
   if (!first) {  // the type rule refuses this combination, on every backend alike
     ++report.refused_types;
     return {};
@@ -287,6 +303,7 @@ Result<void> check_case(TestBench& bench, const Case& c, OpReport& report) {
     return {};
   }
   for (const ValueSet set : {ValueSet::kNormal, ValueSet::kOutliers, ValueSet::kSpecial}) {
+    // Ids and probabilities have no outliers.
     if (set != ValueSet::kNormal && !has_free_floats(c.pattern)) break;
     QUERN_ASSIGN_OR_RETURN(const auto values, inputs_of(set));
     QUERN_ASSIGN_OR_RETURN(const auto graph,
@@ -301,7 +318,8 @@ Result<void> check_case(TestBench& bench, const Case& c, OpReport& report) {
   return check_layouts(bench, c, inputs, report);
 }
 
-// 8-bit floats and narrow integers run at one size, the others at all.
+// 8-bit floats run at one size, integers but i32 at the first three, the others at all. size_index
+// 1 is the general, odd size.
 bool is_run_at(DType dtype, size_t size_index, size_t num_sizes) {
   if (num_sizes == 1 || size_index == 1) return true;
   const DTypeInfo& info = dtype_info(dtype);

@@ -21,6 +21,7 @@ struct TestBench {
   std::vector<std::string> device_names;         // "2 threads", "1 thread", ...
   uint64_t seed = 1;
 
+  // A reference or bit-exact device must agree to the bit; an approximate one within each bound.
   bool demands_bits() const {
     return devices.front()->capabilities().correctness != CorrectnessClass::kApprox;
   }

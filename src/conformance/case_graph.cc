@@ -30,6 +30,7 @@ Result<Tensor> swap_last_axes(const Tensor& tensor) {
   const auto size = static_cast<size_t>(dtype_info(tensor.dtype()).block_bytes);
   const auto rows = static_cast<size_t>(extents[rank - 1]),
              cols = static_cast<size_t>(extents[rank - 2]);
+  // Element i stands at (r, c) of its matrix and goes to (c, r).
   for (size_t i = 0; i * size < from.size(); ++i) {
     const size_t matrix = i / (rows * cols), r = i % (rows * cols) / cols, c = i % cols;
     std::memcpy(to.data() + (matrix * rows * cols + c * rows + r) * size, from.data() + i * size,
@@ -55,6 +56,7 @@ class PortBuilder {
       : builder_(builder), made_(made), variant_(variant) {}
 
   // The value that the operation reads at port `i`. Where the variant does not fit this tensor,
+  // Counts nothing then, so that a graph without any change is told from one with some.
   // it is the input itself.
   Result<ValueId> add(size_t i, const std::string& port, const Tensor& tensor) {
     const std::string name = fmt::format("{}", i);
@@ -64,6 +66,7 @@ class PortBuilder {
       case GraphVariant::kCopied:
         if (!is_copyable(tensor)) break;
         ++num_changed_;
+        // The slice makes a value that only the operation reads: one that it may compute into.
         return builder_.add("shape.slice", {input(name, tensor)});  // of everything: a copy
       case GraphVariant::kTransposed:
         if (is_matrix(tensor)) return transposed(name, tensor);
@@ -72,6 +75,7 @@ class PortBuilder {
         if (is_matrix(tensor) && tensor.shape()[0] > 1) return broadcast(name, tensor);
         break;
       case GraphVariant::kWeights:
+        // The ports that models fill from files.
         if (port != "weight" && port != "bias") break;
         ++num_changed_;
         made_.weights.add(name, tensor);
@@ -92,6 +96,7 @@ class PortBuilder {
   Result<ValueId> transposed(const std::string& name, const Tensor& tensor) {
     ++num_changed_;
     QUERN_ASSIGN_OR_RETURN(const Tensor swapped, swap_last_axes(tensor));
+    // The input is stored swapped and swapped back, so that the values are those of the plain case.
     return builder_.add("shape.transpose", {input(name, swapped)},
                         {{"dim0", int64_t{-1}}, {"dim1", int64_t{-2}}});
   }
@@ -163,6 +168,7 @@ Result<std::optional<CaseGraph>> make_case_graph(const CasePattern& pattern,
       values.push_back(kNoValue);
       continue;
     }
+    // A variadic port stands for all inputs from its place on.
     const std::string& port = defs[std::min(i, defs.size() - 1)].name;
     QUERN_ASSIGN_OR_RETURN(const ValueId value, ports.add(i, port, inputs[i]));
     values.push_back(value);

@@ -12,6 +12,7 @@
 
 namespace quern {
 
+// All variants give the operation the same values; a backend may not tell them apart by its bits.
 enum class GraphVariant {
   kPlain,       // every input is an input of the graph
   kCopied,      // each passes through a copy, which the operation may overwrite
@@ -19,6 +20,7 @@ enum class GraphVariant {
   kBroadcast,   // each of rank 2 and more comes as its first row, which is repeated
   kWeights,     // the ports weight and bias come from the weight source
 };
+// "plain", "in place", "transposed", "broadcast", "weights".
 std::string_view graph_variant_name(GraphVariant variant);
 
 // Weights in memory.

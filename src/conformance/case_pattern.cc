@@ -29,6 +29,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 Result<Dim> parse_extent(std::string_view text) {
   Dim dim = Dim::constant(1);
   if (!text.empty() && text.back() >= 'A' && text.back() <= 'Z') {
+    // Upper-case letters are symbols, one each.
     dim.symbol = text.back();
     text.remove_suffix(1);
     if (text.empty()) return dim;
@@ -49,6 +50,7 @@ struct KindName {
   DType dtype = DType::kF32;
 };
 
+// The words of the table's inputs; a dtype's own name is a word too.
 constexpr KindName kKinds[] = {
     {"f", TypeKind::kFloat, ValueKind::kNumbers},
     {"f+", TypeKind::kFloat, ValueKind::kPositive},
@@ -73,6 +75,7 @@ constexpr KindName kKinds[] = {
 Result<InputPattern> parse_kind(std::string_view text) {
   InputPattern input;
   const size_t mark = text.find_first_of("<=");
+  // "i32<V" is an index below V, "i32=9" the constant 9, "i64up<N" ascending up to N.
   std::string_view name = text.substr(0, mark);
   if (mark != std::string_view::npos) {
     input.values = text[mark] == '<' ? ValueKind::kIndices : ValueKind::kConstant;
@@ -112,6 +115,7 @@ Result<InputPattern> parse_input(std::string_view text) {
 
 // Symbols in the order in which inputs name them.
 std::string symbols_of(const CasePattern& pattern) {
+  // In order of appearance: standard_sizes() gives the first symbol other extents than the second.
   std::string symbols;
   for (const InputPattern& input : pattern.inputs) {
     for (const Dim& dim : input.extents) {
@@ -143,6 +147,8 @@ Result<std::vector<SymbolValues>> parse_sizes(std::string_view text) {
 
 // 0, 1, odd, prime and larger than a tile or a chunk of a reduction, along each symbol.
 std::vector<SymbolValues> standard_sizes(const std::string& symbols) {
+  // Different extents for neighbours, so that a mixed-up axis changes the shape. 67 and 65 are one
+  // row more than a tile of 64 and than a chunk of 64 keys.
   constexpr std::array kOdd = {3, 5, 7}, kPrime = {7, 13, 3}, kTile = {67, 65, 3};
   std::vector<SymbolValues> sizes;
   const auto add = [&](auto&& extent_of) {
@@ -154,9 +160,12 @@ std::vector<SymbolValues> standard_sizes(const std::string& symbols) {
   add([&](size_t i) { return kOdd[i % 3]; });
   add([&](size_t i) { return kPrime[i % 3]; });
   add([&](size_t i) { return kTile[i % 3]; });
+  // Each symbol alone is 0: empty rows, no rows, empty channels.
   for (size_t zero = 0; zero < symbols.size(); ++zero) {
     add([&](size_t i) { return i == zero ? 0 : kOdd[i % 3]; });
   }
+  // Past a chunk of 4,096 elements, and prime; only where there are one or two symbols, or the case
+  // would be large.
   if (symbols.size() <= 2) add([&](size_t i) { return i + 1 == symbols.size() ? 4099 : 2; });
   if (symbols.empty()) sizes.resize(1);
   return sizes;
@@ -191,6 +200,7 @@ std::vector<DType> CasePattern::dtypes() const {
   const auto has = [&](TypeKind kind) {
     return std::ranges::find(inputs, kind, &InputPattern::type) != inputs.end();
   };
+  // Complex cases have two precisions, named by their real parts.
   if (has(TypeKind::kComplex)) return {DType::kF64, DType::kF32};
   std::vector<DType> dtypes;
   if (has(TypeKind::kFloat) || has(TypeKind::kNumber)) {

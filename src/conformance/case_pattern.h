@@ -35,6 +35,7 @@ enum class TypeKind {
   kComplex,  // complex128 for f64, complex64 for f32
 };
 
+// One port's token of a row.
 struct InputPattern {
   bool is_absent = false;
   TypeKind type = TypeKind::kFixed;
@@ -52,6 +53,7 @@ struct CasePattern {
   char batch = 0;  // 0: none
 
   // The dtypes on which it runs: those of its kind under test, or one that is not looked at.
+  // In the order of reports: wide floats first.
   std::vector<DType> dtypes() const;
 };
 

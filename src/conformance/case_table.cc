@@ -12,17 +12,25 @@ constexpr std::string_view kMatmulSizes =
 constexpr std::string_view kBlockSizes =
     "N=1 B=1 O=1; N=3 B=2 O=5; N=17 B=3 O=13; N=0 B=1 O=4; N=2 B=5 O=67";
 // Heads: up to two chunks of keys (64) and more than one block of chunks (512).
+// S = 70 passes a chunk, 600 an outer chunk; S = 0 leaves nothing to attend to; B = 0 is an empty
+// batch.
 constexpr std::string_view kHeadSizes =
     "B=1 H=1 T=1 S=1 D=2 E=2; B=2 H=3 T=5 S=5 D=8 E=6; B=1 H=2 T=3 S=70 D=10 E=4; "
     "B=1 H=1 T=2 S=0 D=4 E=4; B=0 H=2 T=2 S=2 D=4 E=4; B=1 H=2 T=7 S=600 D=16 E=16; "
     "B=1 H=2 T=67 S=67 D=12 E=12";
 // Images: extents that windows do not divide.
+// 13 x 17 and 31 x 29 are prime: no window or stride divides them.
 constexpr std::string_view kImageSizes =
     "N=1 C=1 H=4 W=4; N=2 C=3 H=7 W=5; N=1 C=2 H=13 W=17; N=0 C=2 H=6 W=6; N=2 C=5 H=31 W=29";
+// 257 and 4,099 are one and three past 256 and 4,096.
 constexpr std::string_view kLineSizes = "N=1; N=2; N=3; N=7; N=13; N=0; N=257; N=4099";
 constexpr std::string_view kSquareSizes = "N=1; N=2; N=3; N=7; N=13; N=33";
+// N samples of A and B variables: enough samples for the estimates to exist.
 constexpr std::string_view kSampleSizes = "N=12 A=1 B=1; N=29 A=2 B=3; N=67 A=3 B=2";
 
+// Operations that share a row are checked with the same inputs, attributes and sizes. Parameters
+// are chosen off their defaults, negative where the formula has a case for it, and at the edges 0
+// and 1.
 constexpr CaseRow kRows[] = {
     // Elementwise: activations and functions of one tensor.
     {"activation.celu activation.elu activation.expm1 activation.gelu activation.gelu_tanh "

@@ -21,6 +21,7 @@ double special_value(DType dtype, uint64_t which) {
   const double smallest = is_wide ? std::numeric_limits<double>::min() : 0x1p-126;
   const double largest = is_wide ? std::numeric_limits<double>::max() : 0x1.fffffep127;
   constexpr double kInf = std::numeric_limits<double>::infinity();
+  // 88.5 and -104 lie just inside and outside of the range where f32's exp is finite and not 0.
   const std::array values = {0.0,       -0.0, tiny,   -5 * tiny,    smallest,
                              -smallest, kInf, -kInf,  std::nan(""), largest,
                              -largest,  88.5, -104.0, 1.0,          -1.0};
@@ -31,7 +32,9 @@ double special_value(DType dtype, uint64_t which) {
 double free_value(DType dtype, ValueSet set, CaseRandom& random) {
   const double value = random.normal();
   const uint64_t choice = random.next();
+  // A quarter of the elements: most sums and rows then hold some special value.
   if (set == ValueSet::kSpecial && choice % 4 == 0) return special_value(dtype, choice / 4);
+  // Outliers by a factor of a thousand are what activations of language models have.
   if (set == ValueSet::kOutliers && choice % 32 == 0) return value * 1000;
   if (set == ValueSet::kOutliers && choice % 32 == 1) return value / 1000;
   return value;
@@ -58,6 +61,7 @@ void for_each_row(const Draw& draw, std::vector<double>& values, F&& f) {
 // Rows become probabilities.
 void normalise_rows(const Draw& draw, std::vector<double>& values) {
   for_each_row(draw, values, [](std::span<double> row) {
+    // Numbers here are at least 0.05, so that the sum is not 0.
     double sum = 0;
     for (const double value : row) sum += value;
     for (double& value : row) value /= sum;
@@ -78,12 +82,14 @@ void make_ascending(const Draw& draw, std::vector<double>& values) {
 }
 
 // The adjacency of a graph without cycles.
+// An edge goes from a lower to a higher number only: no cycles.
 void keep_upper_triangle(int64_t n, std::vector<double>& values) {
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t j = 0; j <= i; ++j) values[static_cast<size_t>(i * n + j)] = 0;
   }
 }
 
+// Symmetric, with eigenvalues of at least 1: a Cholesky factor exists.
 // B B^T / n + 1 for the drawn matrix B.
 void make_positive_definite(int64_t n, std::vector<double>& values) {
   const std::vector<double> b = values;
@@ -109,14 +115,17 @@ double draw_one(const Draw& draw, CaseRandom& random) {
       return free_value(draw.dtype, draw.set, random);
     case ValueKind::kPositive:
     case ValueKind::kProbabilities:
+      // Away from 0, where logarithms and quotients would amplify rounding.
       return 0.05 + 2 * random.uniform();
     case ValueKind::kUnitInterval:
       return random.uniform();
     case ValueKind::kAscending:
+      // Offsets may point at the end.
       return is_float(draw.dtype) ? random.uniform() : below(draw.limit + 1);
     case ValueKind::kStrictlyUpper:
       return is_float(draw.dtype) ? random.normal() / 2 : below(2);
     case ValueKind::kMask:
+      // A quarter is masked; a row may be masked whole.
       return random.next() % 4 == 0 ? -std::numeric_limits<double>::infinity() : 0;
     case ValueKind::kBinary:
       return below(2);
@@ -125,6 +134,7 @@ double draw_one(const Draw& draw, CaseRandom& random) {
     case ValueKind::kConstant:
       return static_cast<double>(draw.limit);
     case ValueKind::kActivations: {
+      // The codes that quant.dynamic gives: -128 and those beyond 32,639 never occur.
       const int64_t most = draw.dtype == DType::kI8 ? 127 : 32639;
       return below(2 * most + 1) - static_cast<double>(most);
     }
@@ -163,6 +173,7 @@ Result<Tensor> draw_tensor(const Draw& draw, CaseRandom& random) {
   if (draw.kind == ValueKind::kStrictlyUpper) keep_upper_triangle(n, values);
   if (draw.kind == ValueKind::kPositiveDefinite) make_positive_definite(n, values);
   if (is_quantized(draw.dtype)) {
+    // Formats without an encoder take random codes; their scales may be NaN, as in a hostile file.
     return can_encode(draw.dtype) ? encode(draw, values) : random_bytes(draw, random);
   }
   return tensor_of_numbers(draw.dtype, draw.shape, values);
@@ -184,6 +195,7 @@ std::string_view value_set_name(ValueSet set) {
 }
 
 // splitmix64 (Steele, Lea and Flood 2014): small, fast, the same everywhere.
+// Not std::mt19937 with a distribution: distributions differ between libraries.
 uint64_t CaseRandom::next() {
   state_ += 0x9E3779B97F4A7C15u;
   uint64_t z = state_;
@@ -193,6 +205,8 @@ uint64_t CaseRandom::next() {
 }
 
 // The sum of twelve uniform numbers has variance 1.
+// Additions only: the same bits on every machine, which a logarithm of the C library would not
+// give. Values lie within 6.
 double CaseRandom::normal() {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += uniform();
@@ -202,6 +216,7 @@ double CaseRandom::normal() {
 // Inputs in order of the ports, from one sequence of numbers: a case is known by its seed.
 Result<std::vector<Tensor>> case_inputs(const CasePattern& pattern, const SymbolValues& sizes,
                                         DType tested, ValueSet set, uint64_t seed) {
+  // One generator for all inputs; an absent port draws nothing.
   CaseRandom random(seed);
   std::vector<Tensor> inputs;
   for (const InputPattern& input : pattern.inputs) {

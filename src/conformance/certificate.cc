@@ -12,6 +12,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // JSON has no infinity.
+// "inf" and "nan" as texts, so that the file stays JSON.
 ordered_json number_json(double value) {
   if (std::isfinite(value)) return value;
   return fmt::format("{}", value);
@@ -21,6 +22,7 @@ ordered_json number_json(double value) {
 ordered_json claims_json(const ClaimCounts& counts) {
   ordered_json json = ordered_json::object();
   for (size_t i = 0; i < kNumClaims; ++i) {
+    // A claim that was not checked is left out: 0 failures of 0 checks proves nothing.
     if (counts[i].checks == 0) continue;
     json[std::string(claim_name(static_cast<Claim>(i)))] = {{"checks", counts[i].checks},
                                                             {"failures", counts[i].failures}};
@@ -52,6 +54,7 @@ ordered_json report_json(const OpReport& report) {
   return {{"id", report.id},
           {"support", support_name(report.support)},
           {"class", report.is_exact_class ? "bit-exact" : "approximate"},
+          // Refused types are no cases: their refusal is all that is known.
           {"cases", report.cases},
           {"refused_types", report.refused_types},
           {"claims", claims_json(report.claims)},
@@ -81,6 +84,7 @@ std::string claims_text(const Certificate& certificate) {
   std::string text = fmt::format("{:<10} {:>9} {:>9}  {}\n", "claim", "checks", "failures", "");
   const ClaimCounts totals = certificate.totals();
   for (size_t i = 0; i < kNumClaims; ++i) {
+    // All claims, even those without checks: the reader sees what was not looked at.
     const auto claim = static_cast<Claim>(i);
     text += fmt::format("{:<10} {:>9} {:>9}  {}\n", claim_name(claim), totals[i].checks,
                         totals[i].failures, claim_meaning(claim));
@@ -97,6 +101,7 @@ std::string worst_text(const Certificate& certificate) {
   text += fmt::format("{:<38} {:<5} {:>9} {:>6}  {}\n", "operation", "dtype", "units", "bound", "");
   for (const OpReport& report : certificate.ops) {
     for (const auto& [dtype, worst] : report.worst) {
+      // Exact operations would fill the page with zeros.
       if (worst.error.units == 0) continue;
       text += fmt::format("{:<38} {:<5} {:>9.3f} {:>6}  {}\n", report.id, dtype, worst.error.units,
                           report.bound, worst.where);
@@ -112,6 +117,7 @@ std::string failures_text(const Certificate& certificate) {
     const int64_t count = failures_of(report);
     if (count == 0) continue;
     text += fmt::format("FAILED {}: {} checks\n", report.id, count);
+    // Only the first failures of an operation are kept.
     for (const Failure& failure : report.failures) {
       text +=
           fmt::format("  {} of {}: {}\n", claim_name(failure.claim), failure.where, failure.detail);
@@ -187,10 +193,12 @@ int64_t Certificate::num_cases() const {
 }
 
 // No failures, and at least one case: a filter that matches nothing proves nothing.
+// Does not ask whether the suite was complete: a filter gives a partial certificate.
 bool Certificate::has_passed() const {
   for (const ClaimCount& count : totals()) {
     if (count.failures > 0) return false;
   }
+  // Refused types count as no case.
   return num_cases() > 0;
 }
 

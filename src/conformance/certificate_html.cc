@@ -58,6 +58,7 @@ std::string claims_html(const Certificate& certificate) {
 // The failures first on the page; nothing where there are none.
 std::string failures_html(const Certificate& certificate) {
   std::string rows;
+  // Texts of failures hold messages of backends: escaped like all else from outside.
   for (const OpReport& report : certificate.ops) {
     for (const Failure& failure : report.failures) {
       rows += fmt::format("<tr class=bad><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
@@ -81,6 +82,8 @@ std::string accuracy_cell(const OpReport& report) {
     dtype = name;
   }
   if (worst == nullptr) return "<td class=n></td><td></td><td class=muted></td>";
+  // The largest error of any dtype is the one to show.
+  // With a bound of 0 any error is more than the whole bar.
   const double share = report.bound > 0 ? worst->error.units / report.bound : worst->error.units;
   return fmt::format(
       "<td class=n>{:.3g}</td><td><div class=bar title=\"{:.0f} % of the bound {}\"><i "

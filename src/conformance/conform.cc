@@ -26,6 +26,7 @@ Result<TestBench> open_bench(const BackendRegistry& registry, const Backend& bac
   bench.seed = options.seed;
   QUERN_ASSIGN_OR_RETURN(bench.reference, registry.find("reference"));
   QUERN_ASSIGN_OR_RETURN(bench.reference_device, bench.reference->open({}));
+  // The number asked for comes first: it is the device under test; the others must give its bits.
   for (const int threads : {options.num_threads, 1, 3}) {
     if (threads == options.num_threads && !bench.devices.empty()) continue;
     QUERN_ASSIGN_OR_RETURN(auto device, backend.open({.num_threads = threads, .isa = options.isa}));
@@ -90,6 +91,7 @@ Result<std::vector<CasePattern>> all_patterns(const OpRegistry& ops) {
       if (patterns[i].op->id != op->alias_of) continue;
       CasePattern alias = patterns[i];
       alias.op = op;
+      // Aliases share their kernel: two sizes show that the name leads to it.
       alias.sizes.resize(std::min<size_t>(alias.sizes.size(), 2));
       patterns.push_back(std::move(alias));
     }

@@ -16,6 +16,7 @@ namespace quern {
 namespace {
 
 // Format of a float: IEEE, but for the highest exponent of f8e4m3.
+// Mantissa bits without the leading one; exponents are powers of two.
 struct FloatShape {
   int mantissa_bits;
   int lowest_exponent;   // of a normal number
@@ -32,6 +33,8 @@ FloatShape float_shape(DType dtype) {
     case DType::kBF16:
       return {7, -126, 127};
     case DType::kF8E4M3:
+      // Its highest exponent holds numbers up to 448; only all ones is NaN, and there is no
+      // infinity.
       return {3, -6, 8};
     case DType::kF8E5M2:
       return {2, -14, 15};
@@ -46,18 +49,21 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 bool overflows(DType dtype, double exact) {
   const FloatShape shape = float_shape(dtype);
   return std::abs(exact) >=
+         // Three ulp below the largest number and up.
          std::ldexp(2.0 - std::ldexp(4.0, -shape.mantissa_bits), shape.highest_exponent);
 }
 
 // The error in units of one f32 ulp plus `change`; infinite where one is a NaN or an infinity
 // and the other is not.
 double error_of(DType dtype, double actual, double exact, double change) {
+  // NaN is right where NaN is expected, and nowhere else.
   if (std::isnan(exact) || std::isnan(actual)) {
     return std::isnan(exact) == std::isnan(actual) ? 0 : kInfinity;
   }
   if (actual == exact) return 0;
   if (std::isinf(exact)) return kInfinity;
   if (std::isinf(actual)) {
+    // A result that rounds to infinity is right near the border, with the right sign.
     return overflows(dtype, exact) && std::signbit(actual) == std::signbit(exact) ? 0 : kInfinity;
   }
   double error = std::abs(actual - exact);
@@ -90,7 +96,9 @@ bool are_both_nan(DType dtype, const std::byte* a, const std::byte* b) {
     const int sign_bit = static_cast<int>(8 * size) - 1;
     const uint32_t magnitude = code & ((1u << sign_bit) - 1);
     const uint32_t top = ((1u << (sign_bit - shape.mantissa_bits)) - 1) << shape.mantissa_bits;
+    // See float_shape().
     if (dtype == DType::kF8E4M3) return magnitude == 0x7F;
+    // All ones in the exponent is infinity, and anything above it NaN.
     return magnitude > top;
   };
   return is_nan(x) && is_nan(y);
@@ -108,6 +116,7 @@ std::string element_text(const Tensor& tensor, size_t element) {
 double ulp_at(DType dtype, double x) {
   const FloatShape shape = float_shape(dtype);
   if (!std::isfinite(x)) return kInfinity;
+  // Zero has the spacing of denormals.
   const int exponent = x == 0 ? shape.lowest_exponent : std::ilogb(x);
   return std::ldexp(1.0, std::clamp(exponent, shape.lowest_exponent, shape.highest_exponent) -
                              shape.mantissa_bits);
@@ -119,6 +128,7 @@ WorstError measure_error(DType dtype, std::span<const double> actual, std::span<
   WorstError worst;
   for (size_t i = 0; i < exact.size(); ++i) {
     const double size = std::abs(exact[i]);
+    // Infinities and zeros are compared as well.
     if (size != 0 && std::isfinite(size) && (size < 0x1p-100 || size > 0x1p100)) continue;
     const double units = error_of(dtype, actual[i], exact[i], changes.empty() ? 0 : changes[i]);
     worst.merge({units, static_cast<int64_t>(i), actual[i], exact[i]});
@@ -138,6 +148,7 @@ std::string bit_difference(const Tensor& actual, const Tensor& expected) {
   const DType dtype = actual.dtype();
   const size_t parts = is_complex(dtype) ? 2 : 1;
   const auto size = static_cast<size_t>(dtype_info(dtype).block_bytes) / parts;
+  // Complex numbers part by part.
   for (size_t i = 0; i + size <= a->size(); i += size) {
     if (std::memcmp(a->data() + i, b->data() + i, size) == 0) continue;
     if (are_both_nan(dtype, a->data() + i, b->data() + i)) continue;

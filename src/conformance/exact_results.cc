@@ -11,6 +11,7 @@
 namespace quern {
 namespace {
 
+// Random signs of all moves; three of them find a change near the largest for most outputs.
 constexpr int kTrials = 3;  // for each input
 
 // The inputs in f64, exactly.
@@ -29,6 +30,7 @@ bool is_disturbed(const Tensor& input) {
 // Every float moves by half an ulp of f32, up or down.
 Result<Tensor> disturb(const Tensor& input, CaseRandom& random) {
   QUERN_ASSIGN_OR_RETURN(std::vector<double> values, numbers_of(input));
+  // Half an ulp of f32 at a power of two, nearly a whole one below the next.
   for (double& value : values) value *= 1 + (random.next() % 2 == 0 ? 0x1p-24 : -0x1p-24);
   return tensor_of_numbers(input.dtype(), input.shape(), values);
 }
@@ -54,6 +56,7 @@ void keep_largest(const std::vector<std::vector<double>>& moved,
     changes[i].resize(exact[i].size());
     for (size_t k = 0; k < exact[i].size(); ++k) {
       const double change = std::abs(moved[i][k] - exact[i][k]);
+      // A NaN, from infinity minus infinity, compares false and is left out.
       if (change > changes[i][k]) changes[i][k] = change;
     }
   }
@@ -117,6 +120,7 @@ Result<std::vector<ExactResult>> ExactReference::run(const CasePattern& pattern,
   CasePattern rounded = pattern;
   rounded.attributes = round_attributes(*pattern.op, pattern.attributes);
   const auto graph = make_case_graph(rounded, wide, GraphVariant::kPlain);
+  // An operation that takes no f64 has no exact results; that is no error.
   if (!graph) return results;
   QUERN_ASSIGN_OR_RETURN(Subject subject, Subject::load(reference, device, **graph));
   const auto exact = run_values(subject, rounded, wide);
@@ -128,6 +132,7 @@ Result<std::vector<ExactResult>> ExactReference::run(const CasePattern& pattern,
   for (size_t i = 0; i < wide.size(); ++i) {
     if (!is_disturbed(wide[i])) continue;
     std::vector<std::vector<double>> changes;
+    // Each input by itself, with the others as they were.
     for (int trial = 0; trial < kTrials; ++trial) {
       std::vector<Tensor> moved = wide;
       QUERN_ASSIGN_OR_RETURN(moved[i], disturb(wide[i], random));
@@ -136,6 +141,7 @@ Result<std::vector<ExactResult>> ExactReference::run(const CasePattern& pattern,
     }
     add_changes(changes, results);
   }
+  // Sums of large terms that cancel have errors of the terms' size.
   if (pattern.op->f32_cancels) add_largest_input(wide, results);
   return results;
 }

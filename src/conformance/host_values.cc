@@ -15,6 +15,7 @@ namespace {
 // Both parts of complex numbers, one after the other.
 template <class T>
 std::vector<double> parts_of(const TensorView& view) {
+  // Copied out, since bytes of a buffer need not be aligned to T.
   std::vector<T> parts(static_cast<size_t>(view.shape.num_elements()) * 2);
   if (!parts.empty()) std::memcpy(parts.data(), view.data, parts.size() * sizeof(T));
   return {parts.begin(), parts.end()};
@@ -46,6 +47,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   if (tensor.is_empty() || tensor.shape().num_elements() == 0) return std::vector<double>{};
   QUERN_ASSIGN_OR_RETURN(std::vector<std::byte> bytes, tensor.read());
   const TensorView view{.dtype = tensor.dtype(), .shape = tensor.shape(), .data = bytes.data()};
+  // Every float dtype fits in f64 without loss.
   if (is_float(view.dtype)) return load_all<double>(view);
   if (view.dtype == DType::kComplex64) return parts_of<float>(view);
   if (view.dtype == DType::kComplex128) return parts_of<double>(view);
@@ -61,6 +63,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
 Result<Tensor> tensor_of_numbers(DType dtype, const Shape& shape, std::span<const double> values) {
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(dtype, shape));
   const size_t parts = is_complex(dtype) ? 2 : 1;
+  // Complex numbers take two each.
   if (values.size() != parts * static_cast<size_t>(shape.num_elements())) {
     return fail::invalid("A tensor of shape {} has {} elements; {} numbers were given.",
                          shape.to_string(), shape.num_elements(), values.size());
@@ -82,6 +85,7 @@ Result<Tensor> tensor_of_numbers(DType dtype, const Shape& shape, std::span<cons
 Result<Tensor> in_precision(const Tensor& tensor, DType dtype) {
   DType wanted = tensor.dtype();
   if (is_float(wanted)) wanted = dtype;
+  // There is no complex type of half precision.
   if (is_complex(wanted)) wanted = dtype == DType::kF64 ? DType::kComplex128 : DType::kComplex64;
   if (tensor.is_empty() || wanted == tensor.dtype()) return tensor;
   QUERN_ASSIGN_OR_RETURN(const std::vector<double> values, numbers_of(tensor));

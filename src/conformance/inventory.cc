@@ -30,6 +30,7 @@ InventoryRow make_row(const OpDef& op) {
     row.methods = split_words(row.required->methods);
     return row;
   }
+  // Several methods may share one operation.
   for (const SurfaceMethod& method : surface_methods()) {
     if (method.id != op.id) continue;
     row.methods.push_back(method.name);
@@ -84,6 +85,7 @@ ordered_json row_json(const Inventory& inventory, const InventoryRow& row) {
   json["edge_rule"] = op.edge_rule;
   json["f32_bound"] = op.f32_bound;
   if (op.f32_cancels) json["f32_cancels"] = true;
+  // With default attributes; other forms have inputs of their own.
   json["inputs"] = ports_json(op.input_ports({}));
   if (!op.table_inputs.empty()) json["table_inputs"] = op.table_inputs;
   json["outputs"] = ports_json(op.outputs);
@@ -100,6 +102,7 @@ ordered_json counts_json(const Inventory& inventory) {
   for (const OpLink link :
        {OpLink::kDirect, OpLink::kComposite, OpLink::kRegistry, OpLink::kGraphOnly}) {
     json["links"][std::string(op_link_name(link))] =
+        // Of the catalogue, whether this build has the operation or not.
         std::ranges::count(required_ops(), link, &RequiredOp::link);
   }
   for (size_t i = 0; i < inventory.backends.size(); ++i) {

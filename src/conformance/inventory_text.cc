@@ -9,6 +9,7 @@ namespace quern {
 namespace {
 
 // The first sentence, which ends with ". " or with the text.
+// An "e.g. " within would end it early.
 std::string_view first_sentence(std::string_view doc) {
   const size_t end = doc.find(". ");
   return end == std::string_view::npos ? doc : doc.substr(0, end + 1);
@@ -58,6 +59,7 @@ std::string wrap(std::string_view text, size_t indent, size_t width) {
   while (!text.empty()) {
     const size_t space = std::min(text.find(' '), text.size());
     const std::string_view word = text.substr(0, space);
+    // A line takes one word at least, however long.
     if (line.size() > indent && line.size() + 1 + word.size() > width) {
       out += line + "\n";
       line.assign(indent, ' ');

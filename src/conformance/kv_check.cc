@@ -48,9 +48,12 @@ Tokens tokens_from(int32_t sequence, int32_t first, int32_t count) {
 
 // Prefill of one sequence, of the other, decoding of both at once, a long chunk.
 std::vector<Tokens> schedule() {
+  // Sequences of different lengths in one store.
   std::vector<Tokens> runs = {tokens_from(0, 0, 5), tokens_from(1, 0, 1)};
   runs.push_back({{1, 1}, {0, 5}});
+  // More than two chunks of 64 keys, from a position in the middle of one.
   runs.push_back(tokens_from(0, 6, 131));
+  // Both sequences in one run, one of them with two tokens.
   runs.push_back({{0, 137}, {1, 2}, {1, 3}});
   return runs;
 }
@@ -60,6 +63,7 @@ Result<CaseGraph> scenario_graph(const Scenario& scenario) {
   GraphBuilder b(builtin_ops());
   b.state({"kv",
            "kv",
+           // Keys and values of one width and one type.
            {{"layers", kLayers},
             {"heads", kHeads},
             {"key_dim", scenario.head_dim},
@@ -80,9 +84,11 @@ Result<CaseGraph> scenario_graph(const Scenario& scenario) {
   if (scenario.has_sinks) {
     sinks = b.input("sinks", {DType::kF32, {Dim::constant(kHeads * kGroup)}});
   }
+  // The second layer: its rows lie behind those of the first.
   const Attributes layer = {{"layer", int64_t{1}}};
   b.add("kv.append", {k, v, positions, sequences}, layer);
   if (scenario.moves_keys) {
+    // As an evicting model does: the kept keys are read, changed and written back.
     b.add("kv.keep_unrotated", {k, positions, sequences}, layer);
     const ValueId kept = b.add("kv.read_unrotated", {positions, sequences}, layer);
     b.output("kept", kept);
@@ -143,10 +149,12 @@ Result<std::vector<Result<Outcome>>> run_schedule(const Backend& backend, Device
   for (int i = 0; i < 2; ++i) {
     QUERN_ASSIGN_OR_RETURN(const int32_t sequence, store->create_sequence());
     if (sequence != i) return fail::internal("A fresh store numbers a sequence {}.", sequence);
+    // The longest sequence has 138 rows.
     QUERN_TRY(store->reserve(sequence, 256));
   }
   std::vector<Result<Outcome>> outcomes;
   auto runs = schedule();
+  // A sequence that nobody made must be refused, with the reference's code.
   runs.push_back({{7, 0}});
   for (const Tokens& tokens : runs) {
     QUERN_ASSIGN_OR_RETURN(const auto inputs, run_inputs(scenario, tokens, ++seed));
@@ -169,6 +177,7 @@ Reports reports_of(const Scenario& scenario,
                    const std::function<OpReport*(std::string_view)>& report_of) {
   Reports reports;
   std::vector<std::string_view> ids = {"kv.append", "attention.cached"};
+  // What such a scenario adds; the others are in every scenario.
   if (scenario.moves_keys) ids = {"kv.keep_unrotated", "kv.read_unrotated", "kv.write_keys"};
   for (const std::string_view id : ids) {
     if (OpReport* report = report_of(id)) reports.all.push_back(report);
@@ -186,6 +195,7 @@ Result<void> check_scenario(TestBench& bench, const Scenario& scenario, const Re
   for (size_t d = 0; d < bench.devices.size(); ++d) {
     const auto actual =
         run_schedule(*bench.backend, *bench.devices[d], scenario, graph, bench.seed);
+    // Not served at all: the same on all devices.
     if (!actual) {
       reports.add(Claim::kResult, describe(scenario), actual.error().message);
       return {};
@@ -194,6 +204,7 @@ Result<void> check_scenario(TestBench& bench, const Scenario& scenario, const Re
       const std::string where =
           fmt::format("{}, run {}, {}", describe(scenario), i + 1, bench.device_names[d]);
       for (OpReport* report : reports.all) ++report->cases;
+      // The first device shows the results, the others that threads do not matter.
       const Claim claim = !expected[i] ? Claim::kRefusal
                           : d == 0     ? Claim::kResult
                                        : Claim::kThreads;
@@ -220,14 +231,18 @@ Result<void> check_kv_operations(TestBench& bench,
     return attributes;
   };
   std::vector<Scenario> scenarios;
+  // Heads of 64 hold two blocks of 32.
   for (const std::string_view type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
     scenarios.push_back({type, 64, layer});
     scenarios.push_back({type, 64, layer, false, true});
   }
+  // A width that no vector of 16 floats divides.
   scenarios.push_back({"f16", 40, layer});
+  // Shorter than the sequences, so that keys fall out of it.
   scenarios.push_back({"f32", 64, with("window", int64_t{7}), true});
   scenarios.push_back({"f16", 64, with("soft_cap", 5.0)});
   scenarios.push_back({"f32", 64, with("scale", 0.25), true});
+  // Queries of 16 bits against keys of 8.
   scenarios.push_back({"q8_0", 64, with("query_bits", int64_t{16})});
   for (const Scenario& scenario : scenarios) {
     QUERN_TRY(check_scenario(bench, scenario, reports_of(scenario, report_of)));

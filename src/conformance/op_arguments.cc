@@ -9,6 +9,7 @@
 namespace quern {
 namespace {
 
+// The whole text as a number. A leading '+' is taken, which from_chars() refuses.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -19,6 +20,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
+// Blanks alone: nothing else comes from a command line by habit.
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -29,6 +31,7 @@ std::string_view trim(std::string_view text) {
 template <class T>
 std::optional<std::vector<T>> parse_list(std::string_view text) {
   text = trim(text);
+  // Both brackets or none.
   if (text.starts_with('[') != text.ends_with(']')) return std::nullopt;
   if (text.starts_with('[')) text = trim(text.substr(1, text.size() - 2));
   std::vector<T> values;
@@ -39,19 +42,23 @@ std::optional<std::vector<T>> parse_list(std::string_view text) {
     values.push_back(*value);
     if (comma == std::string_view::npos) return values;
     text = text.substr(comma + 1);
+    // A comma at the end has nothing behind it.
     if (trim(text).empty()) return std::nullopt;
   }
   return values;
 }
 
+// An optional number or list as an optional attribute.
 template <class T>
 std::optional<AttributeValue> as_value(std::optional<T> value) {
   if (!value) return std::nullopt;
   return AttributeValue(std::move(*value));
 }
 
+// Nothing where the text is no value of that kind.
 std::optional<AttributeValue> parse_kind(AttributeKind kind, std::string_view text) {
   switch (kind) {
+    // Two words only: "yes" or "1" may be a mistake.
     case AttributeKind::kFlag:
       if (text == "true") return true;
       if (text == "false") return false;
@@ -70,6 +77,7 @@ std::optional<AttributeValue> parse_kind(AttributeKind kind, std::string_view te
   return std::nullopt;
 }
 
+// Completes "it must be ...".
 std::string_view wanted_text(AttributeKind kind) {
   switch (kind) {
     case AttributeKind::kFlag:
@@ -94,6 +102,7 @@ struct NameAndText {
 };
 
 Result<NameAndText> split(std::string_view flag, std::string_view argument) {
+  // The first '=': values and paths may hold more.
   const size_t equals = argument.find('=');
   if (equals == std::string_view::npos || equals == 0) {
     return fail::invalid("'{} {}' has no name: it must be NAME=VALUE.", flag, argument);
@@ -118,7 +127,7 @@ std::string names_of(std::span<const PortDef> ports) {
 }
 
 // Position of a value of the variadic port: by its letter, or the next one where all values have
-// the port's own name.
+// the port's own name: --input a=... --input b=..., or --input a=... twice.
 std::optional<size_t> variadic_position(const PortDef& port, std::string_view name, size_t next,
                                         bool is_repeated) {
   if (is_repeated && name == port.name) return next;
@@ -128,6 +137,7 @@ std::optional<size_t> variadic_position(const PortDef& port, std::string_view na
   return static_cast<size_t>(name[0] - port.name[0]);
 }
 
+// Nothing for a name that no port has.
 std::optional<size_t> position_of(std::span<const PortDef> ports, std::string_view name) {
   for (size_t i = 0; i < ports.size(); ++i) {
     if (ports[i].name == name) return i;
@@ -135,10 +145,12 @@ std::optional<size_t> position_of(std::span<const PortDef> ports, std::string_vi
   return std::nullopt;
 }
 
+// Inputs and outputs follow the same rules; `flag` is what messages call them.
 Result<std::vector<PortValue>> bind_names(const OpDef& op, std::span<const PortDef> ports,
                                           std::span<const std::string> texts,
                                           std::string_view flag) {
   const bool is_variadic = ports.size() == 1 && ports[0].is_variadic;
+  // One value under the port's own name is the first letter's.
   const bool is_repeated = is_variadic && std::ranges::count_if(texts, [&](const auto& text) {
                                             return text.starts_with(ports[0].name + "=");
                                           }) > 1;
@@ -159,6 +171,7 @@ Result<std::vector<PortValue>> bind_names(const OpDef& op, std::span<const PortD
     if (is_double) return fail::invalid("'{}' gives port '{}' twice.", flag, given.name);
     values.push_back({*port, std::string(given.name), std::string(given.text)});
   }
+  // Callers walk the ports in order.
   std::ranges::sort(values, {}, &PortValue::port);
   return values;
 }
@@ -168,6 +181,7 @@ Result<std::vector<PortValue>> bind_names(const OpDef& op, std::span<const PortD
 Result<AttributeValue> parse_attribute(const OpDef& op, const AttributeDef& attribute,
                                        std::string_view text) {
   const auto value = parse_kind(attribute.kind, text);
+  // Choices of a text are checked where the graph is made, as for any graph.
   if (!value) {
     return fail::invalid("Attribute '{}' of {} is '{}'; it must be {}.", attribute.name, op.id,
                          text, wanted_text(attribute.kind));
@@ -195,6 +209,7 @@ Result<Attributes> parse_attributes(const OpDef& op, std::span<const std::string
 
 Result<std::vector<PortValue>> bind_inputs(const OpDef& op, const Attributes& attributes,
                                            std::span<const std::string> texts) {
+  // Some operations have other ports with form=table.
   const std::vector<PortDef> ports = op.input_ports(attributes);
   QUERN_ASSIGN_OR_RETURN(std::vector<PortValue> values, bind_names(op, ports, texts, "--input"));
   for (size_t port = 0; port < ports.size(); ++port) {

@@ -11,6 +11,7 @@ namespace quern {
 namespace {
 
 // Bytes before and behind a tensor that must stay as they are.
+// Four of the widest vectors.
 constexpr int64_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xA5};
 
@@ -20,6 +21,7 @@ constexpr std::byte kGuard{0xA5};
 // aligned means: at a multiple of one element only.
 Result<GuardedTensor> GuardedTensor::make(DType dtype, const Shape& shape, bool is_aligned) {
   QUERN_ASSIGN_OR_RETURN(const int64_t size_bytes, dense_size_bytes(dtype, shape));
+  // One block past the alignment of 64: still where elements of the type may stand.
   const int64_t skew = is_aligned ? 0 : dtype_info(dtype).block_bytes;
   GuardedTensor made;
   made.offset_ = round_up(kGuardBytes, int64_t{64}) + skew;
@@ -48,6 +50,7 @@ bool GuardedTensor::is_intact() const {
 
 // Checks, compiles and loads the graph on one device.
 Result<Subject> Subject::load(const Backend& backend, Device& device, const CaseGraph& graph) {
+  // As the compiler would ask: a node that the backend refuses is a refusal and no crash.
   for (const Node& node : graph.graph.nodes()) QUERN_TRY(backend.legal(graph.graph, node));
   Subject subject;
   subject.graph_ = graph.graph;
@@ -60,6 +63,7 @@ Result<Subject> Subject::load(const Backend& backend, Device& device, const Case
 Result<Outcome> Subject::run(const std::map<std::string, Tensor, std::less<>>& inputs,
                              bool is_aligned, const StoreMap& stores) {
   RunArguments arguments{.inputs = inputs, .states = stores, .outputs = {}};
+  // Shapes of results follow from the inputs given.
   QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
   std::map<std::string, GuardedTensor> guarded;
   for (const GraphOutput& output : graph_.outputs()) {
@@ -73,6 +77,7 @@ Result<Outcome> Subject::run(const std::map<std::string, Tensor, std::less<>>& i
   QUERN_ASSIGN_OR_RETURN(RunResult result, executable_->run(arguments));
   Outcome outcome;
   for (auto& [name, tensor] : result.values) {
+    // After the run, so that all threads are done.
     if (!guarded.at(name).is_intact()) outcome.damaged.push_back(name);
     outcome.results.emplace_back(name, std::move(tensor));
   }

@@ -11,6 +11,7 @@ namespace quern {
 namespace {
 
 // Tokens that both begin with.
+// In tokens, from 0 to the shorter of the two lengths.
 int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
   const size_t limit = std::min(a.size(), b.size());
   size_t length = 0;
@@ -24,6 +25,8 @@ bool has_system(const std::vector<ChatMessage>& messages) {
 }
 
 // Removes the oldest user message and the answers to it; false if only the last turn is left.
+// A turn begins with a user's message; what stands between it and the next one (answers, results of
+// tools) goes with it.
 bool drop_oldest_turn(std::vector<ChatMessage>& messages) {
   const auto first = messages.begin() + (has_system(messages) ? 1 : 0);
   auto next = first == messages.end() ? first : first + 1;
@@ -40,12 +43,16 @@ struct Span {
 };
 
 // What must leave the cache so that the rest is a begin of `ids`: a gap in the middle, or the end.
+// Example: cached [S A a B b], prompt [S B b C]: the prefix is S, the gap A a (start 1, count 2),
+// and B b survives it.
 Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids) {
   const int64_t start = common_prefix(cached, ids);
   const auto size = static_cast<int64_t>(cached.size());
   const auto rest = ids.subspan(static_cast<size_t>(start));
   Span best;
   int64_t longest = 0;
+  // The shortest gap with the longest surviving tail; a gap up to the very end is the plain cut,
+  // which needs no search.
   for (int64_t gap = 1; start + gap < size; ++gap) {
     const auto tail = cached.subspan(static_cast<size_t>(start + gap));
     const int64_t length = common_prefix(tail, rest);
@@ -63,6 +70,7 @@ Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids)
 // The sequence is the session's own until it is destroyed.
 Result<ChatSession> ChatSession::open(Engine& engine, ChatRenderer renderer, int64_t reserve) {
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine.kv().create_sequence());
+  // More than half for the answer would throw away conversations that fit.
   const int64_t room = std::max<int64_t>(1, engine.context_length() / 2);
   return ChatSession(engine, std::move(renderer), std::clamp<int64_t>(reserve, 0, room), sequence);
 }
@@ -82,6 +90,7 @@ void ChatSession::reset() {
 Result<std::vector<int32_t>> ChatSession::encode(std::span<const ChatMessage> messages) const {
   QUERN_ASSIGN_OR_RETURN(const std::string text, renderer_(messages, true));
   EncodeOptions options;
+  // The template's own control tokens ("<|im_start|>") are text here and must become single ids.
   options.parse_special = true;
   options.add_special = false;  // templates write the begin token themselves
   return engine_->tokenizer().encode(text, options);
@@ -93,8 +102,10 @@ Result<std::vector<int32_t>> ChatSession::fit(std::vector<ChatMessage>& messages
   while (true) {
     QUERN_ASSIGN_OR_RETURN(auto ids, encode(messages));
     const auto size = static_cast<int64_t>(ids.size());
+    // The prompt and the room for the answer fit.
     if (size + reserve_ <= engine_->context_length()) return ids;
     if (!drop_oldest_turn(messages)) {
+      // The last turn alone may use the room that was meant for the answer; one token must be left.
       if (size < engine_->context_length()) return ids;
       return fail::out_of_range("The message needs {} tokens; the context has {}.", size,
                                 engine_->context_length());
@@ -109,11 +120,13 @@ Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
   const auto usable = ids.first(ids.size() - 1);
   const Span span = dropped_span(cached_, usable);
   // Where the model cannot evict, the plain prefix is kept and the rest runs again.
+  // An error leaves rows before `start` as they were, and only those are kept below.
   if (span.count > 0 && engine_->evict(sequence_, span.start, span.count)) {
     cached_.erase(cached_.begin() + span.start, cached_.begin() + span.start + span.count);
   }
   const int64_t kept = common_prefix(cached_, usable);
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
+  // From the first difference to the end: no survivors, so this works with every model.
   QUERN_TRY(engine_->evict(sequence_, kept, length - kept));
   cached_.resize(static_cast<size_t>(kept));
   return kept;
@@ -122,6 +135,7 @@ Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
 // A message of the user and of the model join the conversation only when there is an answer.
 Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOptions& options,
                                       const TextSink& sink) {
+  // A copy, so that an error or a full context changes nothing.
   std::vector<ChatMessage> messages = messages_;
   messages.push_back({"user", user});
   ChatReply reply;
@@ -130,6 +144,7 @@ Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOpt
   QUERN_ASSIGN_OR_RETURN(reply.num_reused, align_cache(ids));
   const auto rest = std::span<const int32_t>(ids).subspan(static_cast<size_t>(reply.num_reused));
   GenerateOptions with_history = options;
+  // Penalties must see the whole conversation, not only what was not cached.
   with_history.history.assign(ids.begin(), ids.begin() + reply.num_reused);
   auto generation = generate(*engine_, sequence_, rest, with_history, sink);
   // After an error too, the cache holds a prefix of the prompt: remember which.
@@ -139,6 +154,7 @@ Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOpt
     const auto& tokens = generation->tokens;
     cached_.insert(cached_.end(), tokens.begin(), tokens.end());
   }
+  // The last sampled token may not be in the cache yet: nobody fed it back.
   cached_.resize(std::min(cached_.size(), static_cast<size_t>(length)));
   if (!generation) return tl::unexpected(generation.error());
   messages.push_back({"assistant", generation->text});

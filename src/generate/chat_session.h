@@ -52,6 +52,7 @@ class ChatSession {
   // Made by open().
   ChatSession(Engine& engine, ChatRenderer renderer, int64_t reserve, int32_t sequence)
       : engine_(&engine), renderer_(std::move(renderer)), reserve_(reserve), sequence_(sequence) {}
+  // Errors: those of the template and the tokenizer.
   // The conversation as tokens, up to where the answer begins.
   Result<std::vector<int32_t>> encode(std::span<const ChatMessage> messages) const;
   // Drops oldest turns until the prompt fits; counts them.
@@ -65,6 +66,7 @@ class ChatSession {
   int64_t reserve_;
   int32_t sequence_;
   std::vector<ChatMessage> messages_;
+  // As many as the store has rows: the invariant that align_cache() starts from.
   std::vector<int32_t> cached_;  // tokens of the sequence
 };
 

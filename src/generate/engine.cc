@@ -32,6 +32,7 @@ void append_feed(Batch& batch, const Feed& feed, int64_t length) {
     batch.positions.push_back(static_cast<int32_t>(length + static_cast<int64_t>(i)));
     batch.sequences.push_back(feed.sequence);
     const bool is_last = i + 1 == feed.tokens.size();
+    // Rows are counted in the batch, not in the sequence.
     if (feed.logits == Feed::Logits::kAll || (feed.logits == Feed::Logits::kLast && is_last)) {
       batch.output_rows.push_back(static_cast<int32_t>(first + i));
     }
@@ -54,6 +55,7 @@ Result<void> check_once_each(std::span<const Feed> feeds) {
   std::vector<int32_t> sequences;
   for (const Feed& feed : feeds) sequences.push_back(feed.sequence);
   std::ranges::sort(sequences);
+  // After the sort, equal ids stand side by side.
   const auto twice = std::ranges::adjacent_find(sequences);
   if (twice == sequences.end()) return {};
   return fail::invalid("Sequence {} stands twice in one batch.", *twice);
@@ -64,6 +66,7 @@ Result<void> check_once_each(std::span<const Feed> feeds) {
 // Files first, then the device: errors of a model are the same on every device.
 Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
                                              const EngineOptions& options) {
+  // The constructor is private: a half-open engine must not get out.
   std::unique_ptr<Engine> engine(new Engine());
   engine->options_ = options;
   QUERN_ASSIGN_OR_RETURN(
@@ -75,6 +78,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
   const LanguageModel& model = engine->model();
   engine->long_context_ = LongContext(model.long_context_threshold);
   engine->context_length_ =
+      // May be set above the trained length on purpose: see allow_context().
       options.context_length == 0 ? model.context_length : options.context_length;
   return engine;
 }
@@ -86,16 +90,19 @@ Result<void> Engine::load_model() {
                          options_.context_length);
   }
   backends_ = options_.backends;
+  // Held by the engine, since `backend_` points into it.
   if (backends_ == nullptr) {
     backends_ = std::make_shared<const BackendRegistry>(register_backends());
   }
   QUERN_ASSIGN_OR_RETURN(backend_, backends_->find(options_.device));
   QUERN_ASSIGN_OR_RETURN(device_, backend_->open(options_.device_options));
+  // Before the weights are loaded, which is when they are packed.
   QUERN_TRY(device_->keep_packed_weights(options_.pack_cache));
   const AdaptedWeights weights = files_.weights();
   QUERN_ASSIGN_OR_RETURN(executable_, compile_and_load(model().graph, *backend_, *device_, &weights,
                                                        options_.compile, options_.progress));
   QUERN_ASSIGN_OR_RETURN(kv_, device_->make_kv_store(*model().graph.find_state("kv")));
+  // Last: it runs the executable that was just loaded.
   return pass_parity_gate(weights);
 }
 
@@ -103,6 +110,7 @@ Result<void> Engine::load_model() {
 Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
   const bool is_reference = device_->capabilities().correctness == CorrectnessClass::kReference;
   if (!options_.has_parity_gate || is_reference) return {};
+  // The first token is the begin token, or 0 where the vocabulary has none: any token will do.
   GateSubject subject{.model = &files_.model,
                       .weights = &weights,
                       .device_name = options_.device,
@@ -130,6 +138,7 @@ void Engine::allow_context(int64_t length) {
 Result<void> Engine::check_feed(const Feed& feed) const {
   QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
   const auto count = static_cast<int64_t>(feed.tokens.size());
+  // Both count tokens in memory: the sum cannot overflow.
   if (length + count > context_length_) {
     return fail::out_of_range("The context is full: {} tokens after {} pass the limit of {}.",
                               count, length, context_length_);
@@ -147,11 +156,13 @@ Result<void> Engine::check_feed(const Feed& feed) const {
 Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
   Batch batch;
   for (const Feed& feed : feeds) {
+    // Reserving again after an error is harmless: see KvStore.
     QUERN_TRY(kv_->reserve(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
     QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
     append_feed(batch, feed, length);
   }
   QUERN_ASSIGN_OR_RETURN(RunArguments arguments, arguments_of(batch, *kv_));
+  // The graph has this input only where the model has two sets of factors.
   if (long_context_.is_on()) {
     std::vector<int32_t> is_long;
     for (const int32_t sequence : batch.sequences) {
@@ -164,6 +175,7 @@ Result<Tensor> Engine::run_batch(std::span<const Feed> feeds) {
   for (const Feed& feed : feeds) {
     QUERN_ASSIGN_OR_RETURN(const int64_t length, kv_->length(feed.sequence));
     if (long_context_.is_on()) long_context_.append(feed.sequence, length, feed.tokens);
+    // All feeds ran in one execution: they are committed together.
     QUERN_TRY(kv_->commit(feed.sequence, static_cast<int64_t>(feed.tokens.size())));
   }
   return *result.find("logits");
@@ -177,6 +189,7 @@ Result<void> Engine::restart_if_needed(const Feed& feed) {
                          long_context_.must_restart(feed.sequence, length));
   if (!must_restart) return {};
   const auto known = long_context_.history(feed.sequence);
+  // Copied, as run_batch() appends to it.
   const std::vector<int32_t> history(known.begin(), known.end());
   QUERN_TRY(kv_->truncate(feed.sequence, 0));
   const Feed again{feed.sequence, history, Feed::Logits::kNone};
@@ -208,6 +221,7 @@ Result<void> Engine::rotate(int32_t sequence, int64_t start, int64_t end) {
         "The model's positions are part of its tokens: tokens in the middle "
         "of a sequence cannot be evicted.");
   }
+  // Compiled on the first use: most engines never evict.
   if (rotation_ == nullptr) {
     QUERN_ASSIGN_OR_RETURN(rotation_, compile_and_load(*model().rotation, *backend_, *device_,
                                                        files_.file.get(), options_.compile));
@@ -236,10 +250,12 @@ Result<void> Engine::evict(int32_t sequence, int64_t start, int64_t count) {
   }
   const int64_t end = length - count;
   // Rows behind the gap move up and must be rotated to their new positions.
+  // A span at the end leaves nobody to be moved.
   const bool has_survivors = start < end && count > 0;
   if (has_survivors && !options_.model.is_evictable) {
     return fail::precondition("The model was not opened as evictable.");
   }
+  // rotate() gives the error, and nothing was changed.
   if (has_survivors && !model().rotation) return rotate(sequence, start, end);
   QUERN_TRY(kv_->close_gap(sequence, start, count));
   long_context_.evict(sequence, start, count);
@@ -274,8 +290,10 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
   std::vector<std::byte> rows;
   for (size_t start = 0; start < total; start += step) {
     Feed part = feed;
+    // The bits do not depend on where the cut lies: attention walks chunks of keys by their index.
     part.tokens = feed.tokens.subspan(start, std::min(step, total - start));
     const bool is_last = start + step >= total;
+    // Only the last piece holds the row that was asked for.
     if (feed.logits == Feed::Logits::kLast && !is_last) part.logits = Feed::Logits::kNone;
     QUERN_ASSIGN_OR_RETURN(const Tensor logits, forward_planned({&part, 1}));
     // The usual case: one run holds all rows that were asked for.
@@ -283,6 +301,7 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
     rows.insert(rows.end(), bytes.begin(), bytes.end());
   }
+  // Logits are float32: [R, vocab].
   const int64_t row_bytes = model().vocab_size * 4;
   const auto num_rows = static_cast<int64_t>(rows.size()) / row_bytes;
   return Tensor::from_bytes(DType::kF32, Shape{num_rows, model().vocab_size}, rows);

@@ -40,6 +40,7 @@ struct Feed {
   enum class Logits : uint8_t { kNone, kLast, kAll };
   int32_t sequence = 0;
   std::span<const int32_t> tokens;
+  // kNone still gives a tensor, of no rows.
   Logits logits = Logits::kLast;
 };
 
@@ -106,6 +107,7 @@ class Engine {
   Engine() = default;
   // Whether the feed's tokens are in the vocabulary and fit the context.
   Result<void> check_feed(const Feed& feed) const;
+  // Costs a run over all tokens so far, once per sequence and crossing.
   // For models with two sets of rotary factors: a sequence that passes the threshold is computed
   // anew.
   Result<void> restart_if_needed(const Feed& feed);

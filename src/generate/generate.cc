@@ -24,6 +24,8 @@ double seconds_since(Clock::time_point start) {
 class Output {
  public:
   // After a control token the text begins anew; after text it goes on, with its space.
+  // Under a grammar the space stays: the grammar sees the bytes of tokens, and the text must be
+  // what it saw.
   Output(Engine& engine, int32_t last_prompt_token, const GenerateOptions& options,
          const TextSink& sink, Generation& result)
       : tokenizer_(engine.tokenizer()),
@@ -36,6 +38,7 @@ class Output {
   // False when the generation has ended.
   bool push(int32_t token) {
     result_.tokens.push_back(token);
+    // Counted among the tokens and kept out of the text.
     if (tokenizer_.is_end_of_generation(token)) return end(StopReason::kEndToken);
     if (!show(stops_.push(decoder_.push(token)))) return end(StopReason::kCancelled);
     return !stops_.has_stopped() || end(StopReason::kStopString);
@@ -43,7 +46,9 @@ class Output {
 
   // What was held back comes out: no stop string can follow any more.
   void finish() {
+    // Behind a stop string nothing may come out.
     if (stops_.has_stopped()) return;
+    // Bytes of an unfinished character become U+FFFD.
     show(stops_.push(decoder_.flush()));
     if (!stops_.has_stopped()) show(stops_.flush());
   }
@@ -76,6 +81,7 @@ class Chooser {
   Chooser(Engine& engine, const GenerateOptions& options, std::span<const int32_t> prompt)
       : sampler_(options.sampler), on_logits_(options.on_logits) {
     sampler_.accept(options.history);
+    // In this order: penalties with a window count from the end.
     sampler_.accept(prompt);
     if (options.grammar) constraint_.emplace(engine.token_trie(), *options.grammar);
   }
@@ -83,12 +89,14 @@ class Chooser {
   // Grammar, sampler, grammar: what is chosen is accepted by both.
   Result<int32_t> choose(const Tensor& logits, Generation& result) {
     QUERN_ASSIGN_OR_RETURN(const auto bytes, logits.host_view());
+    // Null without a grammar: all tokens.
     const TokenMask* allowed = nullptr;
     if (constraint_) {
       QUERN_ASSIGN_OR_RETURN(allowed, constraint_->allowed());
     }
     const std::span<const float> row(reinterpret_cast<const float*>(bytes.data()),
                                      static_cast<size_t>(logits.shape().last()));
+    // Before the sampler, which does not change them.
     if (on_logits_) on_logits_(row);
     QUERN_ASSIGN_OR_RETURN(const int32_t token, sampler_.sample(row, allowed));
     if (constraint_) QUERN_TRY(constraint_->accept(token));
@@ -142,6 +150,7 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
   result.prefill_seconds = seconds_since(start);
   start = Clock::now();
   while (true) {
+    // The checks come before each choice, so that max_tokens = 0 only runs the prompt.
     const auto count = static_cast<int64_t>(result.tokens.size());
     if (chooser.must_end()) {
       output.end(StopReason::kGrammarEnd);
@@ -153,8 +162,10 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
     }
     QUERN_ASSIGN_OR_RETURN(const int32_t token, chooser.choose(logits, result));
     if (!output.push(token)) break;
+    // The loop's first check ends it, without a run whose logits nobody wants.
     if (chooser.must_end()) continue;
     QUERN_ASSIGN_OR_RETURN(const int64_t length, engine.kv().length(sequence));
+    // The token just chosen has no room any more; it stays in the answer.
     if (length >= engine.context_length()) {
       output.end(StopReason::kContextFull);
       break;

@@ -25,6 +25,7 @@ struct GenerateOptions {
   // Tokens that are in the sequence before the prompt; penalties and DRY count them too.
   std::vector<int32_t> history;
   // Tokens of the prompt in one run: more need more memory.
+  // The bits do not depend on it.
   int64_t prefill_chunk = 512;
   // Shown each row of logits before a token is chosen from it.
   std::function<void(std::span<const float> logits)> on_logits = {};
@@ -54,6 +55,7 @@ struct Generation {
   double decode_seconds = 0;  // of all tokens after the first
 };
 
+// Pieces may be empty: then the sink only says whether to go on.
 // Told each piece of valid UTF-8 as it comes; returning false ends the generation.
 using TextSink = std::function<bool(std::string_view piece)>;
 

@@ -11,6 +11,7 @@ namespace quern {
 
 // The caller knows that the sequence will reach this length.
 void LongContext::plan(int32_t sequence, int64_t length) {
+  // One entry for each id that was ever planned; ids are recycled by the store.
   if (is_on()) sequences_[sequence].planned = length;
 }
 
@@ -18,6 +19,8 @@ void LongContext::plan(int32_t sequence, int64_t length) {
 Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
   Sequence& s = sequences_[sequence];
   const bool was_long = s.is_long;
+  // By the length that the sequence will have: a prompt that passes the threshold is long from its
+  // first token on.
   s.is_long = s.planned > threshold_;
   if (cached == 0) {  // a fresh sequence, perhaps under a recycled id
     s.tokens.clear();
@@ -25,6 +28,7 @@ Result<bool> LongContext::must_restart(int32_t sequence, int64_t cached) {
   }
   if (s.is_long == was_long) return false;
   if (static_cast<int64_t>(s.tokens.size()) < cached) {
+    // The rows in the cache stay what they are.
     s.is_long = was_long;
     return fail::precondition(
         "Sequence {} passes {} tokens, where the model's rotary factors "
@@ -50,6 +54,7 @@ bool LongContext::is_long(int32_t sequence) const {
 // For rows that came from elsewhere.
 void LongContext::adopt(int32_t sequence, std::span<const int32_t> tokens, bool is_long) {
   if (!is_on()) return;
+  // planned = 0 until somebody says more.
   sequences_[sequence] = {{tokens.begin(), tokens.end()}, 0, is_long};
 }
 
@@ -64,6 +69,7 @@ void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
   if (it == sequences_.end()) return;
   auto& tokens = it->second.tokens;
   const auto size = static_cast<int64_t>(tokens.size());
+  // A history may be shorter than the cache: rows that were imported without tokens.
   const int64_t first = std::min(start, size);
   tokens.erase(tokens.begin() + first, tokens.begin() + std::min(start + count, size));
 }
@@ -71,6 +77,7 @@ void LongContext::evict(int32_t sequence, int64_t start, int64_t count) {
 // Forgets what stood behind `cached` before.
 void LongContext::append(int32_t sequence, int64_t cached, std::span<const int32_t> tokens) {
   Sequence& s = sequences_[sequence];
+  // A cache that was truncated behind our back: the tokens behind its end are gone.
   s.tokens.resize(std::min(s.tokens.size(), static_cast<size_t>(cached)));
   s.tokens.insert(s.tokens.end(), tokens.begin(), tokens.end());
 }

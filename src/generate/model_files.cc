@@ -16,9 +16,11 @@ namespace {
 std::optional<Metadata> with_overrides(const Metadata& metadata,
                                        std::span<const MetadataOverride> overrides) {
   const auto architecture = metadata.text("general.architecture");
+  // Without the key, read_model() fails with the right message.
   if (overrides.empty() || !architecture) return std::nullopt;
   Metadata copy = metadata;
   for (const MetadataOverride& item : overrides) {
+    // Keys are given without the architecture, as a user need not know how the file calls it.
     copy.set(std::string(*architecture) + "." + item.key, item.value);
   }
   return copy;
@@ -31,6 +33,7 @@ Result<std::vector<std::shared_ptr<const Adapter>>> open_adapters(
   for (const AdapterFile& item : files) {
     QUERN_ASSIGN_OR_RETURN(const auto file, GgufFile::open(item.path));
     QUERN_ASSIGN_OR_RETURN(const auto architecture, metadata.text("general.architecture"));
+    // "lora.0/", "lora.1/", ...: no prefix begins another, as AdaptedWeights needs.
     auto adapter = make_adapter(file->metadata(), file, architecture, item.scale,
                                 fmt::format("lora.{}/", adapters.size()));
     if (!adapter) {
@@ -46,6 +49,7 @@ std::vector<std::string> all_paths(const std::string& path, const GgufFile& file
                                    std::span<const AdapterFile> adapters) {
   std::vector<std::string> paths{path};
   const auto place = read_split_place(file.metadata());
+  // Only files that say in their metadata that they are parts, and whose names follow the pattern.
   const auto prefix = place ? split_prefix(path, *place) : std::nullopt;
   for (int part = 1; prefix && part < file.num_parts(); ++part) {
     paths.push_back(split_part_path(*prefix, part, place->count));
@@ -57,6 +61,7 @@ std::vector<std::string> all_paths(const std::string& path, const GgufFile& file
 // Metadata, vocabulary, adapters, graph. Errors of each; the caller adds the path.
 Result<void> read_model(ModelFiles& files, std::span<const AdapterFile> adapters) {
   const Metadata& metadata = files.metadata();
+  // Format and byte order, before any key is believed.
   QUERN_TRY(check_model_metadata(metadata));
   QUERN_ASSIGN_OR_RETURN(Vocabulary vocabulary, read_vocabulary(metadata));
   QUERN_ASSIGN_OR_RETURN(files.tokenizer, make_tokenizer(std::move(vocabulary)));

@@ -29,6 +29,7 @@ Result<std::vector<float>> feed(const GateSubject& subject, Executable& executab
                                 std::vector<int32_t> tokens, int32_t start) {
   const auto count = static_cast<int32_t>(tokens.size());
   std::vector<int32_t> positions;
+  // All tokens stand in sequence 0 of a store of the gate's own.
   for (int32_t i = 0; i < count; ++i) positions.push_back(start + i);
   QUERN_TRY(kv.reserve(0, count));
   RunArguments arguments;
@@ -37,6 +38,7 @@ Result<std::vector<float>> feed(const GateSubject& subject, Executable& executab
   const auto zeros = std::vector<int32_t>(static_cast<size_t>(count), 0);
   QUERN_ASSIGN_OR_RETURN(arguments.inputs["sequences"], i32_vector(zeros));
   QUERN_ASSIGN_OR_RETURN(arguments.inputs["output_rows"], i32_vector({count - 1}));
+  // Two tokens are never a long sequence.
   if (subject.model->long_context_threshold > 0) {
     QUERN_ASSIGN_OR_RETURN(arguments.inputs["long_context"], i32_vector(zeros));
   }
@@ -55,6 +57,7 @@ Result<std::unique_ptr<KvStore>> make_kv(const GateSubject& subject, Device& dev
 
 // Any second token will do, as long as it is not the first.
 int32_t second_token(const GateSubject& subject) {
+  // Differs from model to model; the middle of the table is no control token as a rule.
   const auto token = static_cast<int32_t>(subject.model->vocab_size / 2);
   return token == subject.first_token ? 0 : token;
 }
@@ -78,14 +81,17 @@ Result<std::vector<float>> run_reference(const GateSubject& subject) {
 
 // Between the samples that name a model here, beside the stamp of its files: each load pays for
 // them.
+// 256 KiB apart: some thousand samples of a model of 1 GB.
 constexpr size_t kHashStride = size_t{256} << 10;
 // Files kept at most; the oldest make room.
+// A row of logits is up to 1 MB.
 constexpr size_t kMaxKept = 64;
 
 // The file that keeps the reference's logits of this model; empty where none is kept.
 std::string cache_path(const GateSubject& subject) {
   if (subject.cache_folder.empty()) return "";
   Hasher hasher;
+  // Another build may compute other bits, so its files are not this build's.
   hasher.text(QUERN_VERSION).number(semantic_hash(subject.model->graph));
   hasher.number(static_cast<uint64_t>(subject.first_token));
   hasher.text(subject.weights->stamp());
@@ -99,11 +105,13 @@ void make_room(const fs::path& folder) {
   std::error_code error;
   std::vector<std::pair<fs::file_time_type, fs::path>> kept;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
+    // The folder may hold other files: they are not ours to remove.
     if (!entry.path().filename().string().starts_with("parity-")) continue;
     const auto time = fs::last_write_time(entry.path(), error);
     if (!error) kept.emplace_back(time, entry.path());
   }
   std::ranges::sort(kept);
+  // One less than the limit stays, as one is about to be written.
   for (size_t i = 0; i + kMaxKept <= kept.size(); ++i) fs::remove(kept[i].second, error);
 }
 
@@ -111,6 +119,7 @@ void make_room(const fs::path& folder) {
 std::optional<std::vector<float>> read_cached(const std::string& path, const GateSubject& subject) {
   if (path.empty()) return std::nullopt;
   const auto array = read_npy(path);
+  // A damaged or foreign file counts as none.
   if (!array || array->tensor.dtype() != DType::kF32 ||
       !(array->tensor.shape() == Shape{subject.model->vocab_size})) {
     return std::nullopt;
@@ -141,9 +150,11 @@ Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
 
 // Two tokens suffice: the second one attends, rotates and reads the cache.
 Result<void> run_parity_gate(const GateSubject& subject) {
+  // Token 0 would be out of range already.
   if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
   QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject));
   const std::string path = cache_path(subject);
+  // A kept row that refuses the device is not believed: the reference runs and decides.
   if (const auto cached = read_cached(path, subject); cached && check(subject, logits, *cached)) {
     return {};
   }

@@ -13,6 +13,7 @@ namespace {
 
 // -log softmax(logits)[target] in float64.
 double negative_log_likelihood(std::span<const float> logits, int32_t target) {
+  // The largest logit is subtracted first: exp() of differences is at most 1.
   float highest = logits[0];
   for (const float logit : logits) highest = logit > highest ? logit : highest;
   double sum = 0;
@@ -31,10 +32,12 @@ struct Sums {
 Result<void> score_sequence(Engine& engine, int32_t sequence, std::span<const int32_t> chunk,
                             Sums& sums) {
   const auto context = static_cast<int64_t>(chunk.size());
+  // Rounded down: a chunk of 5 has 2 tokens of context and scores at positions 2 and 3.
   const int64_t first = context / 2;
   // The first half is context only; rows of the second half score their next token.
   QUERN_TRY(engine.forward_chunked(
       {sequence, chunk.first(static_cast<size_t>(first)), Feed::Logits::kNone}, 512));
+  // Bounds the logits in memory: 128 rows of the vocabulary.
   for (int64_t start = first; start < context - 1; start += 128) {
     const int64_t count = std::min<int64_t>(128, context - 1 - start);
     const Feed feed{sequence, chunk.subspan(static_cast<size_t>(start), static_cast<size_t>(count)),
@@ -67,10 +70,12 @@ Result<void> score_chunk(Engine& engine, std::span<const int32_t> chunk, Sums& s
 // Chunks do not share a cache: each begins with the begin token.
 Result<Perplexity> measure_perplexity(Engine& engine, std::span<const int32_t> tokens,
                                       int64_t context, const Progress& progress) {
+  // With less than 4 tokens a half holds nothing to score.
   if (context < 4 || context > engine.context_length()) {
     return fail::invalid("A context of {} tokens is outside 4 to {}.", context,
                          engine.context_length());
   }
+  // The rest behind the last whole chunk is left out, as its tokens would have less context.
   const auto num_chunks = static_cast<int64_t>(tokens.size()) / context;
   if (num_chunks == 0) {
     return fail::invalid("The text has {} tokens; one chunk needs {}.", tokens.size(), context);
@@ -81,15 +86,18 @@ Result<Perplexity> measure_perplexity(Engine& engine, std::span<const int32_t> t
     const auto part =
         tokens.subspan(static_cast<size_t>(i * context), static_cast<size_t>(context));
     std::vector<int32_t> chunk(part.begin(), part.end());
+    // The model was trained with it in front; the first token of a chunk is not scored.
     if (tokenizer.adds_bos()) chunk[0] = tokenizer.special_ids().bos;
     QUERN_TRY(score_chunk(engine, chunk, sums));
     if (progress) progress(i + 1, num_chunks);
   }
   const auto n = static_cast<double>(sums.count);
   const double mean = sums.total / n;
+  // Cancellation can leave a tiny negative number.
   const double variance = std::max(0.0, sums.squares / n - mean * mean);
   Perplexity result;
   result.value = strict_exp(mean);
+  // The error of exp(mean) is exp(mean) times that of the mean: sqrt(variance / (n - 1)).
   result.uncertainty = sums.count > 1 ? result.value * std::sqrt(variance / (n - 1)) : 0;
   result.num_scored = sums.count;
   result.num_chunks = num_chunks;

@@ -17,6 +17,7 @@ Result<CachedPrompt> open_prompt_cache(Engine& engine, const std::string& path,
   }
   if (!loaded) return tl::unexpected(loaded.error());
   const auto length = static_cast<int64_t>(loaded->tokens.size());
+  // -1 for an empty prompt, which reuses nothing.
   const auto usable = static_cast<int64_t>(prompt.size()) - 1;
   while (cached.num_reused < std::min(length, usable) &&
          loaded->tokens[static_cast<size_t>(cached.num_reused)] ==
@@ -24,6 +25,7 @@ Result<CachedPrompt> open_prompt_cache(Engine& engine, const std::string& path,
     ++cached.num_reused;
   }
   cached.sequence = loaded->sequence;
+  // To the end of the sequence: possible with every model.
   QUERN_TRY(engine.evict(cached.sequence, cached.num_reused, length - cached.num_reused));
   return cached;
 }

@@ -18,6 +18,7 @@ namespace quern {
 namespace {
 
 // Steps whose logits are computed in one pass of a check: bounds the memory for them.
+// 32 rows of a vocabulary of 150,000 are 19 MB.
 constexpr size_t kCheckedRows = 32;
 
 // Of the whole file, mapped.
@@ -37,6 +38,7 @@ std::map<std::string, int> operation_versions(const Graph& graph) {
 Result<void> check_operations(const Receipt& receipt) {
   for (const auto& [id, version] : receipt.operations) {
     const OpDef* op = builtin_ops().find(id);
+    // The version changes with the bits of an operation, and only then.
     if (op != nullptr && op->version == version) continue;
     const std::string own = op == nullptr ? "none" : fmt::format("version {}", op->version);
     return fail::precondition(
@@ -57,6 +59,7 @@ Result<void> check_file(const std::string& path, const ReceiptFile& file) {
 
 // Parts of a split model and adapters; the first file was checked already.
 Result<void> check_other_files(const Receipt& receipt, const ModelFiles& files) {
+  // A model that was split differently has other files, though perhaps the same weights.
   if (files.paths.size() != receipt.files.size()) {
     return fail::precondition("The run read {} files; the model here has {}.", receipt.files.size(),
                               files.paths.size());
@@ -88,6 +91,7 @@ EngineOptions engine_options(const Receipt& receipt, const CheckOptions& options
   engine.model.key_type = receipt.key_type;
   engine.model.value_type = receipt.value_type;
   engine.overrides = receipt.overrides;
+  // The files behind the model's are adapters.
   for (size_t i = receipt.num_model_files; i < receipt.files.size(); ++i) {
     engine.adapters.push_back({receipt.files[i].path, receipt.files[i].scale});
   }
@@ -108,12 +112,15 @@ class Checker {
   Result<void> run() {
     std::vector<int32_t> all = receipt_.prompt;
     if (!receipt_.tokens.empty())
+      // The last sampled token was never fed: nothing was computed from it.
       all.insert(all.end(), receipt_.tokens.begin(), receipt_.tokens.end() - 1);
+    // The run may have been made with a longer context than is usual.
     engine_.allow_context(static_cast<int64_t>(all.size()));
     QUERN_ASSIGN_OR_RETURN(const int32_t sequence, engine_.kv().create_sequence());
     sampler_.accept(receipt_.prompt);
     // The last token of the prompt gives the first step's logits.
     const std::span<const int32_t> tokens(all);
+    // The prompt but its last token gives no logits that the receipt knows.
     const size_t before = receipt_.prompt.size() - 1;
     // Where rotary factors depend on the length so far, each step sees the length of its own.
     const size_t rows_at_once = engine_.model().long_context_threshold > 0 ? 1 : kCheckedRows;
@@ -136,6 +143,7 @@ class Checker {
     QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, rows.read_as<float>());
     const auto width = static_cast<size_t>(rows.shape().last());
     const size_t num_rows = logits.size() / width;
+    // Holds where a receipt has no steps: the prompt's last row is then not compared.
     for (size_t i = 0; i < num_rows && first_step + i < receipt_.tokens.size(); ++i) {
       QUERN_TRY(check_step(first_step + i, std::span(logits).subspan(i * width, width)));
     }
@@ -161,6 +169,7 @@ class Checker {
     VerifyOptions verify;
     verify.device = options_.device;
     verify.device_options = options_.device_options;
+    // Made only where the options bring none.
     const BackendRegistry own = options_.backends ? BackendRegistry() : register_backends();
     QUERN_ASSIGN_OR_RETURN(const VerifyReport report,
                            verify_model(engine_.files(), tokens,
@@ -200,12 +209,14 @@ std::string hash_logits(std::span<const float> logits) {
       hash.update(raw);
     }
   }
+  // 128 bits of the digest are enough against accidents and keep receipts short.
   return hash.hex_digest().substr(0, 32);
 }
 
 // Hashing reads the whole model.
 Result<Receipt> begin_receipt(const Engine& engine) {
   const EngineOptions& options = engine.options();
+  // Other modes promise no bits that another machine could check.
   if (options.compile.numerics != Numerics::kStrict) {
     return fail::precondition("A receipt is a promise of bits; it needs strict numerics, not {}.",
                               numerics_name(options.compile.numerics));
@@ -243,6 +254,7 @@ Result<CheckReport> check_receipt(const Receipt& receipt, const CheckOptions& op
   const EngineOptions engine_opts = engine_options(receipt, options);
   // Content first: a damaged file may not even parse, and the damage is what there is to say.
   QUERN_TRY(check_file(path, receipt.files.front()));
+  // A scope of its own: the files are closed before the engine opens them again.
   {
     QUERN_ASSIGN_OR_RETURN(
         const ModelFiles files,

@@ -21,6 +21,7 @@ struct ReceiptFile {
 
 // Everything that fixes the bits of a run, and the bits. A plain value.
 struct Receipt {
+  // For people; the check goes by operation versions and not by it.
   // Of the program that ran.
   std::string quern_version;
   std::vector<ReceiptFile> files;  // the model (all parts of a split one), then adapters
@@ -48,6 +49,7 @@ struct Receipt {
 };
 
 // 32 hex digits of the SHA-256 of a row of logits, as little-endian f32.
+// The same on every host.
 std::string hash_logits(std::span<const float> logits);
 
 // A receipt of this engine without prompt, sampler and steps. Reads all files to hash them.

@@ -19,6 +19,7 @@ using nlohmann::ordered_json;
 // Raised whenever a reader would understand a receipt differently.
 constexpr int kFormatVersion = 1;
 // Larger files are refused before they are parsed.
+// A step takes about 50 bytes: room for millions.
 constexpr size_t kMaxReceiptBytes = size_t{256} << 20;
 // Each has a digest.
 constexpr std::array kParts = {"made_by", "model",  "operations", "options",
@@ -27,6 +28,7 @@ constexpr std::array kParts = {"made_by", "model",  "operations", "options",
 // Of the text as this library prints it: order and spaces count.
 std::string digest_of(const ordered_json& part) {
   return Sha256()
+      // Paths may hold bytes that are no UTF-8; dump() would throw.
       .update(part.dump(-1, ' ', false, ordered_json::error_handler_t::replace))
       .hex_digest();
 }
@@ -38,6 +40,7 @@ ordered_json model_json(const Receipt& receipt) {
   auto files = ordered_json::array();
   for (const ReceiptFile& file : receipt.files) {
     ordered_json entry = {{"path", file.path}, {"sha256", file.sha256}};
+    // Written only where it says something, so that receipts without adapters stay as they were.
     if (file.scale != 1) entry["scale"] = file.scale;
     files.push_back(std::move(entry));
   }
@@ -49,6 +52,7 @@ ordered_json model_json(const Receipt& receipt) {
 
 ordered_json override_json(const MetadataValue& value) {
   if (value.type() == MetadataType::kString) return std::string(value.text_at(0).value_or(""));
+  // Before number_at: 10000 and 10000.0 differ in type, and the type is part of the override.
   if (const auto integer = value.integer_at(0)) return *integer;
   return value.number_at(0).value_or(0);
 }
@@ -69,6 +73,7 @@ ordered_json options_json(const Receipt& receipt) {
 // "15+1.5", "15-inf": the command line's form, which holds infinities too.
 ordered_json biases_json(const std::vector<LogitBias>& biases) {
   auto list = ordered_json::array();
+  // The sign always: "15+1.5" is the flag's form.
   for (const LogitBias& bias : biases) list.push_back(fmt::format("{}{:+}", bias.token, bias.bias));
   return list;
 }
@@ -91,6 +96,7 @@ ordered_json sampler_json(const SamplerOptions& o) {
           {"dry_allowed_length", o.dry.allowed_length},
           {"dry_range", o.dry.range},
           // Breakers are thousands of tokens; they count only where DRY does.
+          // The same rule holds for the sampler: without a multiplier there is no DRY stage.
           {"dry_breakers", o.dry.multiplier == 0 ? std::vector<int32_t>{} : o.dry_breakers},
           {"xtc_probability", o.xtc.probability},
           {"xtc_threshold", o.xtc.threshold},
@@ -116,6 +122,8 @@ class Reader {
     if (object_.is_object()) {
       if (const auto it = object_.find(name); it != object_.end()) return &*it;
     }
+    // Members are required, all of them: a missing one would take a default that the run did not
+    // have.
     refuse(name, "is missing");
     return nullptr;
   }
@@ -129,6 +137,7 @@ class Reader {
   void read(const char* name, T& value) {
     const auto* json = member(name);
     if (json == nullptr) return;
+    // 3e9 is an integer of JSON and no int32.
     if (!json->is_number_integer() || !fits<T>(*json))
       return refuse(name, "is not such an integer");
     value = json->get<T>();
@@ -170,6 +179,7 @@ class Reader {
   // Within the range of T.
   template <class T>
   static bool fits(const ordered_json& json) {
+    // Numbers above 2^63 are unsigned in the library; get<int64_t> would wrap them.
     if (json.is_number_unsigned()) return std::in_range<T>(json.get<uint64_t>());
     return std::in_range<T>(json.get<int64_t>());
   }
@@ -200,8 +210,10 @@ Result<void> read_model(const ordered_json& json, Receipt& receipt) {
   }
   const auto [end, code] =
       std::from_chars(graph.data(), graph.data() + graph.size(), receipt.graph_hash, 16);
+  // Also for a graph that is missing: the empty text is no number.
   if (code != std::errc{} || end != graph.data() + graph.size())
     reader.refuse("graph", "is no hash");
+  // check_receipt() takes files.front() without looking.
   if (receipt.num_model_files < 1 || receipt.num_model_files > receipt.files.size()) {
     reader.refuse("model_files", "does not fit the files");
   }
@@ -241,6 +253,7 @@ Result<void> read_options(const ordered_json& json, Receipt& receipt) {
   reader.read("cache_type_k", key_type);
   reader.read("cache_type_v", value_type);
   const ordered_json* overrides = reader.member("overrides");
+  // Before the words are looked up: an absent word has an error of its own already.
   QUERN_TRY(reader.finish());
   if (numerics != "strict") reader.refuse("numerics", "is not strict");
   const auto found = find_activations(activations);
@@ -299,6 +312,7 @@ Result<void> read_steps(const ordered_json& json, Receipt& receipt) {
   reader.read("prompt", receipt.prompt);
   reader.read("tokens", receipt.tokens);
   reader.read("logits", receipt.logits);
+  // The last token of the prompt gives the first logits.
   if (receipt.prompt.empty()) reader.refuse("prompt", "has no token");
   if (receipt.logits.size() != receipt.tokens.size())
     reader.refuse("logits", "does not fit the tokens");
@@ -332,6 +346,8 @@ Result<void> check_digests(const ordered_json& json) {
     const bool has_digest = digests != json.end() && digests->is_object() &&
                             digests->contains(part) && (*digests)[part].is_string();
     if (!has_digest) return fail::invalid("The receipt has no digest of '{}'.", part);
+    // The part is printed again, so that a change of spaces is none, but the order of members
+    // counts.
     if ((*digests)[part].get<std::string>() == digest_of(*content)) continue;
     return fail::data_loss(
         "The receipt's '{}' do not match their digest: the receipt was changed after the run.",
@@ -365,6 +381,7 @@ std::string receipt_to_json(const Receipt& receipt) {
 
 // Version, digests, then content.
 Result<Receipt> parse_receipt(std::string_view text) {
+  // No exceptions: a text that is no JSON gives a discarded value.
   const ordered_json json = ordered_json::parse(text, nullptr, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("quern_receipt")) {
     return fail::invalid("It is not a receipt: a JSON object with 'quern_receipt' is expected.");

@@ -25,12 +25,14 @@ std::vector<NodeId> nodes_to_replay(const Graph& graph, NodeId culprit) {
   std::vector<NodeId> nodes;
   const Node& node = graph.node(culprit);
   if (node.op->find_attribute("state") != nullptr) {
+    // Writers behind the node cannot have changed what it read.
     for (NodeId id = 0; id < culprit; ++id) {
       const Node& other = graph.node(id);
       const bool shares_state = other.op->find_attribute("state") != nullptr &&
                                 other.attributes.text("state") == node.attributes.text("state");
       const AttributeValue* layer = node.attributes.find("layer");
       const AttributeValue* other_layer = other.attributes.find("layer");
+      // A node of another layer reads other rows of the store.
       const bool shares_layer = layer && other_layer && *layer == *other_layer;
       if (shares_state && shares_layer && other.op->effect == Effect::kStateWrite)
         nodes.push_back(id);
@@ -65,6 +67,7 @@ Result<bool> write_weights(const std::string& path, const Graph& graph,
   std::vector<WeightInfo> infos;
   std::set<std::string> names;
   for (const Node& node : graph.nodes()) {
+    // A tied weight is in the graph twice and in the file once.
     if (node.op->id != "graph.weight" || !names.insert(node.attributes.text("weight")).second)
       continue;
     QUERN_ASSIGN_OR_RETURN(WeightInfo info, weights->info(node.attributes.text("weight")));
@@ -72,12 +75,14 @@ Result<bool> write_weights(const std::string& path, const Graph& graph,
   }
   if (infos.empty()) return false;
   Metadata metadata;
+  // The writer wants the key; nothing of a replay looks at it.
   metadata.set("general.architecture", MetadataValue::text("replay"));
   QUERN_ASSIGN_OR_RETURN(GgufWriter writer, GgufWriter::create(path, metadata, infos));
   for (const WeightInfo& info : infos) {
     QUERN_ASSIGN_OR_RETURN(const Tensor tensor, weights->weight(info.name));
     QUERN_TRY(writer.append(info.name, tensor));
   }
+  // For files that the next run makes again.
   QUERN_TRY(writer.finish(Durability::kProcess));
   return true;
 }
@@ -122,6 +127,7 @@ std::string describe_divergence(const Graph& graph, const GraphComparison& compa
 Result<void> save_replay(const std::string& folder, const Graph& graph,
                          const GraphComparison& comparison, const WeightSource* weights,
                          std::string_view device, std::string_view description) {
+  // Devices that agree leave nothing to repeat.
   if (!comparison.first) return fail::precondition("There is no divergence to save.");
   std::error_code error;
   fs::create_directories(folder, error);
@@ -134,6 +140,7 @@ Result<void> save_replay(const std::string& folder, const Graph& graph,
   QUERN_TRY(write_text(path("node.yaml"), manifest));
   std::vector<std::string> inputs;
   for (const NodeId id : part.inputs()) inputs.push_back(part.node(id).name);
+  // Holds inputs and values: a value before the node is right on both sides.
   QUERN_TRY(write_values(path("inputs.safetensors"), comparison.expected, inputs));
   QUERN_ASSIGN_OR_RETURN(const bool has_weights,
                          write_weights(path("weights.gguf"), part, weights));

@@ -23,6 +23,7 @@ bool works_with_mirostat(SamplerStageKind kind) {
 Result<void> check_logits(std::span<const float> logits) {
   if (logits.empty()) return fail::invalid("There are no logits to sample from.");
   for (size_t i = 0; i < logits.size(); ++i) {
+    // A NaN also says that the model's run went wrong: an answer would be noise.
     if (std::isnan(logits[i])) return fail::invalid("The logit of token {} is NaN.", i);
   }
   return {};
@@ -32,6 +33,7 @@ Result<void> check_logits(std::span<const float> logits) {
 Candidate best_of(std::span<const Candidate> list) {
   Candidate best = list.front();
   for (const Candidate& c : list) {
+    // Candidates may stand in any order here: greedy sampling sorts nothing.
     if (c.logit > best.logit || (c.logit == best.logit && c.token < best.token)) best = c;
   }
   return best;
@@ -42,10 +44,12 @@ Candidate draw(std::span<const Candidate> list, float u) {
   double sum = 0.0;
   for (const Candidate& c : list) {
     sum = sum + static_cast<double>(c.probability);
+    // u < 1: with exact sums the last candidate would always be reached.
     if (static_cast<double>(u) < sum) return c;
   }
   // Rounding left the sum below u: the last one with a share.
   size_t last = list.size() - 1;
+  // A candidate without a share must never be drawn.
   while (last > 0 && list[last].probability == 0.0F) --last;
   return list[last];
 }
@@ -54,6 +58,7 @@ Candidate draw(std::span<const Candidate> list, float u) {
 
 // Stages that are off are not made.
 Sampler::Sampler(const SamplerOptions& options) : options_(options) {
+  // Version 1, which estimates the exponent of Zipf's law, is not offered.
   const bool has_mirostat = options_.mirostat.version == 2;
   for (const SamplerStageKind kind : options_.order) {
     if (has_mirostat && !works_with_mirostat(kind)) continue;
@@ -77,6 +82,7 @@ Candidate Sampler::choose(const StageContext& context) {
   for (const auto& stage : stages_) {
     if (!is_greedy || stage->acts_when_greedy()) stage->apply(candidates_, context);
   }
+  // Needs no probabilities, so that greedy decoding skips the exponentials.
   if (is_greedy) return best_of(candidates_.list());
   candidates_.normalise();
   const Candidate chosen = draw(candidates_.list(), context.uniform(kDrawRandom));
@@ -87,18 +93,22 @@ Candidate Sampler::choose(const StageContext& context) {
 // Checks come before the history changes.
 Result<int32_t> Sampler::sample(std::span<const float> logits, const TokenMask* allowed) {
   QUERN_TRY(check_logits(logits));
+  // Penalties and DRY index tables by token.
   if (lowest_seen_ < 0 || static_cast<size_t>(highest_seen_) >= logits.size()) {
     return fail::invalid("The history holds token {}; there are {} logits.",
                          lowest_seen_ < 0 ? lowest_seen_ : highest_seen_, logits.size());
   }
   candidates_.assign(logits, allowed);
+  // Before the stages, while candidates are in the order of tokens.
   add_logit_bias(options_.logit_bias, candidates_);
   if (candidates_.is_empty()) {
     return fail::invalid("No token is left to sample: the mask or the logit bias forbids all {}.",
                          logits.size());
   }
+  // The counter of the random numbers: step i draws number i, whatever else was sampled.
   const int32_t token = choose({history_, options_.seed, num_sampled_++}).token;
   if (options_.num_logprobs >= 0) {
+    // From the row as it came, not from the candidates that are left.
     logprobs_ = log_probabilities(logits, token, options_.num_logprobs);
   }
   history_.push_back(token);

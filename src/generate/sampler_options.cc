@@ -28,12 +28,14 @@ constexpr std::array<std::pair<SamplerStageKind, std::string_view>, 9> kStageNam
 }};
 
 // Largest finite size of an option; it keeps every f32 step away from overflow.
+// 1e6 times a logit of some hundred is far from 3.4e38.
 constexpr double kMaxOption = 1e6;
 // A report holds this many tokens for each one sampled.
 constexpr int64_t kMaxLogprobs = 1000;
 
 // `name` begins the sentence. A NaN is in no range.
 Result<void> check_range(std::string_view name, double value, double lowest, double highest) {
+  // Written so that NaN fails.
   if (value >= lowest && value <= highest) return {};
   return fail::invalid("{} is {}; it must be from {} to {}.", name, value, lowest, highest);
 }
@@ -66,11 +68,13 @@ Result<void> check_filters(const SamplerOptions& options) {
 // Options of penalties and DRY. Negative penalties are allowed: they ask for repetition.
 Result<void> check_repetition(const SamplerOptions& options) {
   const PenaltyOptions& penalties = options.penalties;
+  // The repeat penalty divides: 0 would give infinities.
   QUERN_TRY(check_range("The repeat penalty", penalties.repeat, 1e-6, kMaxOption));
   QUERN_TRY(check_range("The frequency penalty", penalties.frequency, -kMaxOption, kMaxOption));
   QUERN_TRY(check_range("The presence penalty", penalties.presence, -kMaxOption, kMaxOption));
   QUERN_TRY(check_length("The repeat window", penalties.window));
   QUERN_TRY(check_range("The DRY multiplier", options.dry.multiplier, 0, kMaxOption));
+  // Below 1 a longer repetition would cost less.
   QUERN_TRY(check_range("The DRY base", options.dry.base, 1, kMaxOption));
   QUERN_TRY(check_length("The DRY range", options.dry.range));
   if (options.dry.allowed_length < 1) {
@@ -113,10 +117,12 @@ Result<void> check_sampler_options(const SamplerOptions& options) {
   QUERN_TRY(check_filters(options));
   QUERN_TRY(check_repetition(options));
   QUERN_TRY(check_temperatures(options));
+  // The upper limit of ids is the vocabulary's: unknown here, and ids beyond it are ignored.
   for (const LogitBias& bias : options.logit_bias) {
     if (bias.token < 0) {
       return fail::invalid("The logit bias names token {}; ids begin at 0.", bias.token);
     }
+    // +infinity on two tokens would leave them equal for ever; -infinity forbids.
     if (std::isnan(bias.bias) || bias.bias == std::numeric_limits<float>::infinity()) {
       return fail::invalid("The logit bias of token {} is {}; it must be finite or -inf.",
                            bias.token, bias.bias);
@@ -143,6 +149,7 @@ Result<std::vector<SamplerStageKind>> parse_sampler_order(std::string_view text)
   while (!text.empty()) {
     const size_t end = std::min(text.find(';'), text.size());
     const std::string_view name = text.substr(0, end);
+    // Past the separator, or to the end of the text.
     text.remove_prefix(std::min(end + 1, text.size()));
     // An empty name, between two separators, is not known either.
     const auto* found = std::find_if(kStageNames.begin(), kStageNames.end(),
@@ -179,8 +186,10 @@ Result<LogitBias> parse_logit_bias(std::string_view text) {
   if (id_error != std::errc() || sign == end || (*sign != '+' && *sign != '-')) return bad();
   const auto [rest, error] = std::from_chars(sign + 1, end, bias.bias);
   // "15--2" would parse as the number -2 behind the sign.
+  // from_chars takes a '-' of its own, but no '+'.
   if (error != std::errc() || rest != end || std::isnan(bias.bias) || sign[1] == '-') return bad();
   if (*sign == '-') bias.bias = -bias.bias;
+  // "-3+1" parses as token -3.
   if (bias.token < 0 || bias.bias == std::numeric_limits<float>::infinity()) return bad();
   return bias;
 }

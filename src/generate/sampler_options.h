@@ -29,6 +29,7 @@ enum class SamplerStageKind : uint8_t {
 struct PenaltyOptions {
   double repeat = 1.0;     // divides positive logits of tokens seen, multiplies others; 1: off
   double frequency = 0.0;  // subtracted for each time that a token was seen
+  // In logits, as the others: before the temperature.
   double presence = 0.0;   // subtracted once for a token that was seen
   int64_t window = 64;     // last tokens that count, the prompt included; -1: all; 0: off
 };

@@ -15,11 +15,13 @@
 namespace quern {
 namespace {
 
+// A big-endian build would need rows swapped by their types.
 static_assert(std::endian::native == std::endian::little, "rows are stored in host order");
 
 // The first bytes of every file, and the only layout that this build reads.
 constexpr char kMagic[8] = {'Q', 'U', 'E', 'R', 'N', 'K', 'V', '\0'};
 // Raised with each change of the layout.
+// Version 1 had no flags.
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kHasLongFactors = 1;  // a flag
 
@@ -47,6 +49,7 @@ class Cursor {
   }
   // Errors name the offset.
   Result<std::span<const std::byte>> take(uint64_t size) {
+    // Never negative: at_ moves only after this check.
     if (size > bytes_.size() - at_) {
       return fail::data_loss("File '{}' ends inside a part of {} bytes at offset {}.", path_, size,
                              at_);
@@ -69,6 +72,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
 
 // Magic and checksum. The checksum finds accidents, not malice: later parts are checked too.
 Result<void> check_file(std::span<const std::byte> bytes, const std::string& path) {
+  // Room for both ends, or the subtraction below would wrap.
   if (bytes.size() < sizeof(kMagic) + 8 || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     return fail::data_loss("File '{}' is no saved sequence.", path);
   }
@@ -88,6 +92,7 @@ uint64_t model_fingerprint(const Engine& engine) {
   hasher.number(semantic_hash(engine.model().graph));
   hasher.number(static_cast<uint64_t>(engine.numerics()));
   hash_weights(engine.file(), hasher);
+  // Scales of adapters are attributes of the graph and in its hash already.
   for (const auto& adapter : engine.adapters()) hash_weights(*adapter->weights, hasher);
   return hasher.digest();
 }
@@ -102,6 +107,7 @@ Result<void> save_sequence(Engine& engine, int32_t sequence, std::span<const int
   }
   QUERN_ASSIGN_OR_RETURN(const auto rows, engine.kv().export_rows(sequence));
   std::vector<std::byte> out;
+  // A byte each: the zero at the end belongs to the magic.
   for (const char c : kMagic) out.push_back(static_cast<std::byte>(c));
   put(out, kVersion);
   put(out, engine.has_long_factors(sequence) ? kHasLongFactors : 0U);
@@ -138,6 +144,7 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   }
   LoadedSequence loaded;
   QUERN_ASSIGN_OR_RETURN(const auto count, cursor.get<uint64_t>());
+  // Before anything of that size is made.
   if (count > static_cast<uint64_t>(engine.context_length())) {
     return fail::out_of_range("File '{}' holds {} tokens; the context has {}.", path, count,
                               engine.context_length());
@@ -151,6 +158,7 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
     loaded.tokens.push_back(token);
   }
   QUERN_ASSIGN_OR_RETURN(const auto size, cursor.get<uint64_t>());
+  // import_rows() compares the size with what the tokens need.
   QUERN_ASSIGN_OR_RETURN(const auto rows, cursor.take(size));
   QUERN_ASSIGN_OR_RETURN(
       loaded.sequence, engine.import_sequence(loaded.tokens, rows, (flags & kHasLongFactors) != 0));

@@ -23,6 +23,8 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::vector<int32_t> made_up_tokens(int64_t count, int64_t vocab_size) {
   std::vector<int32_t> tokens(static_cast<size_t>(count));
   for (size_t i = 0; i < tokens.size(); ++i) {
+    // Knuth's multiplicative hash: neighbours lie far apart in the embedding table, as real tokens
+    // do.
     tokens[i] = static_cast<int32_t>((i * 2654435761U) % static_cast<uint64_t>(vocab_size));
   }
   return tokens;
@@ -79,11 +81,13 @@ Result<int32_t> SpeedMeter::base_of_depth(int64_t depth) {
     QUERN_ASSIGN_OR_RETURN(base_, engine_.kv().create_sequence());
   }
   base_depth_ = -1;
+  // Rows of another depth would be of other tokens.
   QUERN_TRY(engine_.kv().truncate(base_, 0));
   if (depth > 0) {
     const auto tokens = made_up_tokens(depth, engine_.model().vocab_size);
     QUERN_TRY(engine_.forward_chunked({base_, tokens, Feed::Logits::kNone}, kPrefillChunk));
   }
+  // Only after success: an error leaves -1, and the next call fills anew.
   base_depth_ = depth;
   return base_;
 }
@@ -102,6 +106,7 @@ Result<double> SpeedMeter::time_decode(const SpeedCase& c, std::span<const int32
   const auto start = std::chrono::steady_clock::now();
   for (int64_t run = 0; run < c.tokens; ++run) {
     for (size_t i = 0; i < feeds.size(); ++i) {
+      // Sequence i is i tokens ahead of the first, so that no two feed the same token in a run.
       const auto token = static_cast<size_t>(run) + i;
       feeds[i] = {sequences[i], {tokens.data() + token, 1}, Feed::Logits::kLast};
     }
@@ -123,6 +128,7 @@ Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
   QUERN_TRY(sequences.add_clones(base, is_prefill ? 1 : c.batch));
   SpeedSample sample;
   if (probes_roof) {
+    // Just before the run, as the machine may be busy with something else later.
     sample.read_roof = probe_read_bandwidth(engine_.device().capabilities().num_threads);
   }
   QUERN_ASSIGN_OR_RETURN(const double seconds, is_prefill ? time_prefill(c, sequences.ids()[0])
@@ -135,6 +141,7 @@ Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
 double weight_bytes_per_token(const Engine& engine) {
   double bytes = 0;
   for (const GgufTensor& tensor : engine.file().tensors()) {
+    // Untied, decoding reads one row of the embedding table, which is nothing.
     if (is_embedding(tensor) && !is_tied(engine)) continue;
     bytes += static_cast<double>(tensor.size_bytes);
   }
@@ -146,6 +153,7 @@ double products_per_token(const Engine& engine) {
   double products = 0;
   for (const GgufTensor& tensor : engine.file().tensors()) {
     if (is_embedding(tensor) || tensor.name == "output.weight") continue;
+    // Norms and biases are no products.
     if (tensor.shape.rank() < 2) continue;
     products += static_cast<double>(tensor.shape.num_elements());
   }

@@ -27,6 +27,7 @@ Result<ComparedRun> make_run(const LanguageModel& model, std::string name,
   QUERN_ASSIGN_OR_RETURN(run.inputs["sequences"], i32_vector(zeros));
   QUERN_ASSIGN_OR_RETURN(run.inputs["output_rows"],
                          i32_vector({static_cast<int32_t>(tokens.size()) - 1}));
+  // Prompts of a verification are short: all rows take the short factors.
   if (model.long_context_threshold > 0) {
     QUERN_ASSIGN_OR_RETURN(run.inputs["long_context"], i32_vector(zeros));
   }
@@ -57,6 +58,7 @@ Result<VerifyReport> verify_model(const ModelFiles& files, std::span<const int32
   const LanguageModel& model = files.model;
   if (tokens.empty()) return fail::invalid("There is no token to compare the devices with.");
   for (const int32_t token : tokens) {
+    // Ids may come from a receipt, not from this model's tokenizer.
     if (token >= 0 && token < model.vocab_size) continue;
     return fail::out_of_range("Token {} is outside the vocabulary of {}.", token, model.vocab_size);
   }
@@ -67,6 +69,7 @@ Result<VerifyReport> verify_model(const ModelFiles& files, std::span<const int32
   VerifyReport report;
   const bool needs_bits =
       options.numerics == Numerics::kStrict && device.promises_bits() && against.promises_bits();
+  // A device that promises no bits is held to a tolerance even under strict.
   report.tolerance = options.tolerance.value_or(needs_bits ? 0 : kApproxTolerance);
   // The decoded token is the prompt's first again: any token reads the cache as well as another.
   std::vector<ComparedRun> runs;
@@ -78,6 +81,7 @@ Result<VerifyReport> verify_model(const ModelFiles& files, std::span<const int32
   runs.push_back(std::move(prefill));
   runs.push_back(std::move(decode));
   for (const ComparedRun& run : runs) report.run_names.push_back(run.name);
+  // Lives until the comparison is done: compare_graph() borrows it.
   const AdaptedWeights weights = files.weights();
   const ComparisonOptions comparison{options.numerics, report.tolerance, options.progress};
   QUERN_ASSIGN_OR_RETURN(report.comparison, compare_graph(model.graph, &weights, device.compared(),

@@ -7,6 +7,7 @@ namespace quern {
 
 CacheSizes query_cache_sizes() {
   CacheSizes sizes;
+// Names of glibc; other C libraries have none and the defaults stay. Virtual machines give 0.
 #if defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
   const long second = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
   const long last = ::sysconf(_SC_LEVEL3_CACHE_SIZE);

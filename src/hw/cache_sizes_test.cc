@@ -6,6 +6,8 @@
 namespace quern {
 namespace {
 
+// Bounds that every processor of the last twenty years keeps; a value in KiB instead of bytes
+// fails.
 TEST(CacheSizes, ArePlausibleAndOrdered) {
   const CacheSizes sizes = query_cache_sizes();
   EXPECT_GE(sizes.second_level, int64_t{64} << 10);

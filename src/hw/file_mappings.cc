@@ -42,6 +42,7 @@ FileMappings FileMappings::parse(std::string_view maps) {
     take_word(line);  // device
     const auto inode = parse_number(take_word(line), 10);
     const size_t dash = addresses.find('-');
+    // Writable and shared mappings may hold what is nowhere else; inode 0 is memory without a file.
     if (permissions != "r--p" || inode.value_or(0) == 0 || dash == std::string_view::npos) continue;
     const auto begin = parse_number(addresses.substr(0, dash), 16);
     const auto end = parse_number(addresses.substr(dash + 1), 16);
@@ -59,6 +60,7 @@ FileMappings FileMappings::read() {
 bool FileMappings::holds(std::span<const std::byte> bytes) const {
   const auto begin = reinterpret_cast<uint64_t>(bytes.data());
   return std::ranges::any_of(ranges_, [&](const Range& range) {
+    // A difference and not begin + size, which could wrap.
     return range.begin <= begin && begin <= range.end && bytes.size() <= range.end - begin;
   });
 }
@@ -66,6 +68,7 @@ bool FileMappings::holds(std::span<const std::byte> bytes) const {
 void FileMappings::release(std::span<const std::byte> bytes) const {
   if (bytes.empty() || !holds(bytes)) return;
   const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  // Inwards: a page that `bytes` shares with its neighbours stays.
   const auto begin = (reinterpret_cast<uint64_t>(bytes.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<uint64_t>(bytes.data() + bytes.size()) / page * page;
   // A hint: nothing depends on its success.

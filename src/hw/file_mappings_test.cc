@@ -17,6 +17,8 @@ std::span<const std::byte> bytes_at(uint64_t address, size_t size) {
   return {reinterpret_cast<const std::byte*>(address), size};
 }
 
+// One line for each condition that must not hold: writable, shared, without a file, executable; a
+// path with spaces; a last line without a newline. Probed at both ends and one byte beyond.
 TEST(FileMappings, OnlyPrivateReadOnlyFilesCount) {
   const auto maps = FileMappings::parse(
       "00010000-00020000 r--p 00000000 fe:00 17 /a/file with spaces\n"
@@ -35,6 +37,7 @@ TEST(FileMappings, OnlyPrivateReadOnlyFilesCount) {
   }
 }
 
+// Cut after each field, a wrong digit in each number, an empty range.
 TEST(FileMappings, LinesThatMakeNoSenseAreIgnored) {
   for (const char* text :
        {"", "\n\n", "x", "10000 r--p 0 0 5", "10000-0x r--p 0 fe:00 5 /a", "20000-10000 r--p 0 0 5",
@@ -43,6 +46,7 @@ TEST(FileMappings, LinesThatMakeNoSenseAreIgnored) {
   }
 }
 
+// 100,000 bytes: 24 whole pages and a part. The first release begins and ends inside pages.
 TEST(FileMappings, ReleasedPagesOfAFileAreReadAgain) {
   const test::TemporaryFolder folder("file_mappings");
   constexpr size_t kSize = 100'000;
@@ -62,6 +66,7 @@ TEST(FileMappings, ReleasedPagesOfAFileAreReadAgain) {
   EXPECT_TRUE(same());
 }
 
+// Dropping anonymous memory would read as zeros: 42 tells.
 TEST(FileMappings, MemoryOfOtherKindsKeepsItsBytes) {
   std::vector<std::byte> memory(100'000, std::byte{42});
   const auto maps = FileMappings::read();

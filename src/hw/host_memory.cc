@@ -17,6 +17,7 @@ std::optional<int64_t> find_field(std::string_view text, std::string_view name) 
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    // "MemTotal" must not find "MemTotalSomething".
     if (!line.starts_with(name) || line.substr(name.size(), 1) != ":") continue;
     line.remove_prefix(name.size() + 1);
     const size_t digits = line.find_first_not_of(" \t");
@@ -41,6 +42,7 @@ HostMemory query_host_memory() {
   std::ifstream file("/proc/meminfo");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   HostMemory memory = parse_meminfo(text);
+  // No /proc: a container without it, or another system.
   if (memory.total_bytes == 0) {
     memory.total_bytes = int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
   }

@@ -39,8 +39,12 @@ Activations resolve_activations(Activations wanted, const WeightSource& weights)
   bool has_blocks = false;
   // Without blocks there is nothing that integers would speed up.
   for (const WeightInfo& info : weights.list()) has_blocks |= is_quantized(info.dtype);
+  // Before the explicit wish: `--activations int8` on a float file must give the same graph as no
+  // option, so that its receipt and its bits do not depend on a word without meaning there.
   if (!has_blocks) return Activations::kF32;
   if (wanted != Activations::kAuto) return wanted;
+  // Elements, not bytes: a format change of the same model must not move it across the limit. Below
+  // it int8 errors are visible in the text; above it prefill time matters more.
   constexpr int64_t kLargeModel = 1'000'000'000;
   return count_parameters(weights) < kLargeModel ? Activations::kInt16 : Activations::kInt8;
 }

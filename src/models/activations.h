@@ -12,6 +12,7 @@ int64_t count_parameters(const WeightSource& weights);
 
 // kAuto becomes int16 below 1e9 parameters and int8 from there up, the same on all devices;
 // a source without block-quantised weights gives kF32 whatever is asked.
+// Borrows `weights` for the call and reads its list only, never the bytes.
 Activations resolve_activations(Activations wanted, const WeightSource& weights);
 
 }  // namespace quern

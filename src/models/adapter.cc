@@ -10,6 +10,8 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
                                                     std::shared_ptr<const WeightSource> weights,
                                                     std::string_view architecture, double scale,
                                                     std::string prefix) {
+  // "general.type" is "model" in model files: one given as an adapter by mistake stops here, before
+  // its tensors are looked at.
   QUERN_ASSIGN_OR_RETURN(const std::string_view kind, metadata.text("general.type"));
   QUERN_ASSIGN_OR_RETURN(const std::string_view type, metadata.text_or("adapter.type", ""));
   if (kind != "adapter" || type != "lora") {
@@ -20,6 +22,7 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
   if (made_for != architecture) {
     return fail::invalid("The adapter is for '{}'; the model is '{}'.", made_for, architecture);
   }
+  // Null weights are for callers that only want the metadata checked.
   if (weights != nullptr && weights->list().empty())
     return fail::invalid("The adapter has no tensors.");
   auto adapter = std::make_shared<Adapter>();
@@ -33,6 +36,8 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
 // Prefixes do not begin each other.
 const Adapter* AdaptedWeights::owner(std::string_view name) const {
   for (const auto& adapter : adapters_) {
+    // First match is the only match, as prefixes differ and end in '/': "lora.1/" does not begin
+    // "lora.10/".
     if (name.starts_with(adapter->prefix)) return adapter.get();
   }
   return nullptr;
@@ -52,6 +57,8 @@ std::vector<WeightInfo> AdaptedWeights::list() const {
 
 std::string AdaptedWeights::stamp() const {
   std::string stamps = base_.stamp();
+  // A stamp names the contents of a whole source; without the base's, those of the adapters would
+  // name something else, and a cache of packed weights would serve wrong rows.
   if (stamps.empty()) return {};
   for (const auto& adapter : adapters_) {
     const std::string own = adapter->weights->stamp();

@@ -14,6 +14,8 @@ namespace quern {
 // Immutable once made and shared by the models that use it; thread-safe.
 // y = W x becomes y = W x + factor * B (A x), with A = "<weight>.lora_a" [rank, in] and
 // B = "<weight>.lora_b" [out, rank].
+// The constructor of AdaptedWeights and ModelBuilder take it by shared pointer; whoever drops the
+// last one frees the adapter's file.
 struct Adapter {
   std::string prefix;  // of the adapter's weights in the model's graph: "lora.0/"
   // Of the file.
@@ -39,6 +41,7 @@ Result<std::shared_ptr<const Adapter>> make_adapter(const Metadata& metadata,
 
 // The model's weights and, under their prefixes, those of its adapters. Borrows `base`, which must
 // outlive it. Thread-safe as its sources are.
+// Every name that no adapter's prefix begins is the base's, so that the base needs no prefix.
 class AdaptedWeights final : public WeightSource {
  public:
   // Prefixes must differ.

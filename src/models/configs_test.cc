@@ -18,6 +18,7 @@ using test::FakeModel;
 // Keys of a small llama.
 class DecoderConfigTest : public testing::Test {
  protected:
+  // The config as read, or one of zeros after a failed expectation: the tests then go on to fail.
   DecoderConfig config() const {
     const auto found = read_decoder_config(model_.metadata, model_, NormKind::kRms);
     EXPECT_TRUE(found) << (found ? "" : found.error().message);
@@ -31,6 +32,8 @@ class DecoderConfigTest : public testing::Test {
 };
 
 // Of the fake model.
+// Ten different numbers but for the head sizes, so that two keys that are read into each other's
+// field show.
 TEST_F(DecoderConfigTest, ReadsTheSizes) {
   const DecoderConfig c = config();
   EXPECT_EQ(c.arch, "llama");
@@ -47,6 +50,8 @@ TEST_F(DecoderConfigTest, ReadsTheSizes) {
 }
 
 // Values the size of keys, unless the file says so.
+// 6 and 3 are neither hidden / heads = 2 nor each other: a fallback in place of the key would show.
+// value_dim follows key_dim until it has a key of its own.
 TEST_F(DecoderConfigTest, HeadsMayHaveSizesOfTheirOwn) {
   model_.set_number("attention.key_length", uint32_t{6});
   EXPECT_EQ(config().key_dim, 6);
@@ -56,6 +61,7 @@ TEST_F(DecoderConfigTest, HeadsMayHaveSizesOfTheirOwn) {
 }
 
 // Layers of different sizes are another family.
+// The model has 2 layers. An empty list is the hostile case: front() of it would be undefined.
 TEST_F(DecoderConfigTest, SizesThatAreListsMustAgree) {
   const std::vector<uint32_t> equal = {16, 16};
   model_.set("feed_forward_length", MetadataValue::numbers(std::span<const uint32_t>(equal)));
@@ -68,6 +74,8 @@ TEST_F(DecoderConfigTest, SizesThatAreListsMustAgree) {
 }
 
 // Products of sizes must not overflow.
+// One above each limit, 0, a negative number and the largest int64: what a damaged or hostile file
+// may say. The numbers in the texts are 2^16, 2^24, 2^40 and 4,096.
 TEST_F(DecoderConfigTest, EachSizeHasItsLimits) {
   const auto with = [this](std::string_view key, int64_t value) {
     FakeModel model = model_;
@@ -84,6 +92,7 @@ TEST_F(DecoderConfigTest, EachSizeHasItsLimits) {
             "1099511627776.");
   EXPECT_EQ(with("attention.head_count", 1 << 17),
             "Key 'llama.attention.head_count' is 131072; it must be from 1 to 65536.");
+  // 5 is above the 4 heads, 3 divides them not: two errors of one key, of different texts.
   EXPECT_EQ(with("attention.head_count_kv", 5),
             "Key 'llama.attention.head_count_kv' is 5; it must be from 1 to 4.");
   EXPECT_EQ(with("attention.head_count_kv", 3),
@@ -93,6 +102,7 @@ TEST_F(DecoderConfigTest, EachSizeHasItsLimits) {
 }
 
 // By name.
+// kNotFound and not kInvalidArgument: a caller may fall back on another file.
 TEST_F(DecoderConfigTest, MissingKeysAndTensorsAreNotFound) {
   FakeModel model("llama");
   model.weights.erase("token_embd.weight");
@@ -113,6 +123,8 @@ TEST_F(DecoderConfigTest, EncodersAreRefused) {
 }
 
 // A list, a period, or what is usual.
+// Six layers show periods 2 and 3 twice each. Usual periods: 0 slides everywhere, 1 nowhere, 3 on
+// two of three. The pattern's number replaces the usual period; a list replaces both.
 TEST_F(DecoderConfigTest, WindowsFollowTheirPattern) {
   const auto windows = [this](int64_t usual_period) {
     DecoderConfig c = config();
@@ -130,6 +142,7 @@ TEST_F(DecoderConfigTest, WindowsFollowTheirPattern) {
   EXPECT_EQ(windows(3), (std::vector<int64_t>{4, 4, 0, 4, 4, 0}));
   model_.set_number("attention.sliding_window_pattern", uint32_t{2});
   EXPECT_EQ(windows(3), (std::vector<int64_t>{4, 0, 4, 0, 4, 0}));
+  // No period gives this list.
   const bool slides[] = {true, false, false, true, true, false};
   model_.set("attention.sliding_window_pattern",
              MetadataValue::numbers(std::span<const bool>(slides)));
@@ -148,6 +161,7 @@ TEST_F(DecoderConfigTest, WindowsMustMakeSense) {
             "Key 'llama.attention.sliding_window' is -1; it must be 0 or more.");
   EXPECT_EQ(error_of("attention.sliding_window_pattern", -2),
             "Key 'llama.attention.sliding_window_pattern' is -2; it must be 0 or more.");
+  // One entry for two layers.
   const bool few[] = {true};
   model_.set("attention.sliding_window_pattern",
              MetadataValue::numbers(std::span<const bool>(few)));
@@ -155,6 +169,7 @@ TEST_F(DecoderConfigTest, WindowsMustMakeSense) {
 }
 
 // For heads of 8 values.
+// `style` comes from the caller, as files do not say it.
 class RopeConfigTest : public testing::Test {
  protected:
   Result<RopeConfig> read() const { return read_rope_config(model_.metadata, "llama", 8, "half"); }
@@ -177,6 +192,7 @@ TEST_F(RopeConfigTest, WithoutKeysTheWholeHeadRotates) {
 }
 
 // The newer one wins.
+// 4 and 2 are exact floats: the stored f32 comes back as the same double.
 TEST_F(RopeConfigTest, LinearScalingHasTwoSpellings) {
   model_.set_number("rope.scale_linear", 4.0F);
   EXPECT_EQ(read()->scaling, "linear");
@@ -187,6 +203,8 @@ TEST_F(RopeConfigTest, LinearScalingHasTwoSpellings) {
 }
 
 // YaRN multiplies cos and sin by 0.1 ln(factor) + 1 unless the file says otherwise.
+// 0.1 * ln(4) + 1 = 1.13862943611..., from an independent logarithm; 1e-15 allows the last bits of
+// the double. A missing factor is an error, since YaRN has no default.
 TEST_F(RopeConfigTest, YarnHasATemperature) {
   model_.set("rope.scaling.type", MetadataValue::text("yarn"));
   EXPECT_EQ(read().error().code, ErrorCode::kNotFound);
@@ -199,12 +217,14 @@ TEST_F(RopeConfigTest, YarnHasATemperature) {
   EXPECT_EQ(config->beta_fast, 32.0);
   model_.set_number("rope.scaling.attn_factor", 1.25F);
   EXPECT_EQ(read()->attention_factor, 1.25);
+  // Two spellings of one number: the newer wins.
   model_.set_number("rope.scaling.yarn_attn_factor", 1.5F);
   EXPECT_EQ(read()->attention_factor, 1.5);
 }
 
 // Pairs need an even number of values.
 TEST_F(RopeConfigTest, ValuesMustMakeSense) {
+  // Odd, below 2, above the head of 8 and negative.
   for (const int64_t n : {0, 1, 3, 9, 10, -2}) {
     model_.set_number("rope.dimension_count", n);
     EXPECT_EQ(error(), "Key 'llama.rope.dimension_count' is " + std::to_string(n) +
@@ -214,6 +234,7 @@ TEST_F(RopeConfigTest, ValuesMustMakeSense) {
   EXPECT_EQ(read()->num_rotated, 4);
   model_.set_number("rope.freq_base", 0.0F);
   EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is 0; it must be positive.");
+  // NaN fails every comparison, so a check written as `base <= 0` would let it through.
   model_.set_number("rope.freq_base", std::numeric_limits<float>::quiet_NaN());
   EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is nan; it must be positive.");
   model_.set_number("rope.freq_base", 1e4F);
@@ -242,6 +263,7 @@ TEST(MixtureConfig, SizesMustMakeSense) {
     const auto mixture = read_mixture_config(model.metadata, c);
     return mixture ? "no error" : mixture.error().message;
   };
+  // 4 experts of 4 is the largest legal choice: the boundary from both sides.
   EXPECT_EQ(error("expert_used_count", 4), "no error");
   EXPECT_EQ(error("expert_used_count", 5),
             "Key 'qwen3moe.expert_used_count' is 5; it must be from 1 to the 4 experts.");
@@ -255,11 +277,13 @@ TEST(MixtureConfig, SizesMustMakeSense) {
 
 // Words of the command line.
 TEST(Activations, NamesRoundTrip) {
+  // Every enumerator: a word that is missing in one of the two functions shows here.
   for (const Activations a :
        {Activations::kAuto, Activations::kF32, Activations::kInt8, Activations::kInt16}) {
     EXPECT_EQ(find_activations(activations_name(a)), a);
   }
   EXPECT_FALSE(find_activations("int4"));
+  // A value that no enumerator has, as a damaged option would be: no crash, and no other's name.
   EXPECT_EQ(activations_name(static_cast<Activations>(9)), "unknown");
 }
 
@@ -272,6 +296,8 @@ TEST(Activations, FollowTheSizeOfTheModel) {
   EXPECT_EQ(resolve_activations(Activations::kAuto, model), Activations::kInt16);
   EXPECT_EQ(resolve_activations(Activations::kInt8, model), Activations::kInt8);
   EXPECT_EQ(resolve_activations(Activations::kF32, model), Activations::kF32);
+  // 32 elements of q8_0 and 999,999,967 floats: one below the limit, and `one` reaches it. The
+  // source has a list and no bytes, so that the size costs nothing.
   model.add("large", Shape{1'000'000'000 - 33});
   EXPECT_EQ(count_parameters(model), 999'999'999);
   EXPECT_EQ(resolve_activations(Activations::kAuto, model), Activations::kInt16);
@@ -299,6 +325,7 @@ TEST_F(AdapterTest, TheFactorIsScaleTimesAlphaOverRank) {
   metadata_.set("adapter.lora.alpha", MetadataValue::number(16.0F));
   const auto adapter = make_adapter(metadata_, nullptr, "llama", 0.5, "lora.0/");
   ASSERT_TRUE(adapter);
+  // 0.5 * 16 / 4.
   EXPECT_EQ((*adapter)->factor(4), 2.0);
   Adapter plain;
   plain.scale = 0.5;
@@ -306,6 +333,7 @@ TEST_F(AdapterTest, TheFactorIsScaleTimesAlphaOverRank) {
 }
 
 // By type and by architecture.
+// One wrong field after the other, the earlier check masking the later: type before architecture.
 TEST_F(AdapterTest, OtherFilesAreRefused) {
   EXPECT_EQ(error(), "no error");
   metadata_.set("general.architecture", MetadataValue::text("qwen2"));
@@ -319,6 +347,8 @@ TEST_F(AdapterTest, OtherFilesAreRefused) {
 }
 
 // Adapters and model may name weights alike.
+// [2, 8] is lora_a of an 8-wide product with rank 2; [8, 8] is the base's own weight of the same
+// name without prefix. Names that mix prefix and base must be nobody's.
 TEST_F(AdapterTest, WeightsAreFoundUnderTheirPrefix) {
   const FakeModel base("llama");
   auto low_rank = std::make_shared<FakeModel>("llama");

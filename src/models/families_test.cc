@@ -28,6 +28,7 @@ class Families : public testing::TestWithParam<std::string> {
  protected:
   const FakeModel model_{GetParam()};
 };
+// Test names may hold no '-': "gpt-oss" becomes "gptoss".
 INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(test::fake_architectures()),
                          [](const auto& info) {
                            std::string name = info.param;
@@ -36,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(All, Families, testing::ValuesIn(test::fake_architectur
                          });
 
 // With the inputs, the output and the state of every family.
+// 12 and 32 are the fake model's vocabulary and context. The four inputs are the contract of
+// LanguageModel: an input more would make every engine's run fail.
 TEST_P(Families, ACompleteFileGivesAGraph) {
   const auto built = build(model_);
   ASSERT_TRUE(built) << built.error().message;
@@ -59,6 +62,8 @@ TEST_P(Families, ACompleteFileGivesAGraph) {
 }
 
 // The text form loses nothing.
+// Receipts print graphs and the cache of compiled kernels keys them by hash: both must survive a
+// round trip and a second build.
 TEST_P(Families, TheTextOfItsGraphComesBack) {
   const Graph graph = build(model_).value().graph;
   const std::string text = print_graph(graph);
@@ -70,6 +75,8 @@ TEST_P(Families, TheTextOfItsGraphComesBack) {
 }
 
 // Each in turn is taken away.
+// A tensor that could go missing unnoticed is one that the graph never reads: for each family, each
+// weight of each layer is taken away alone.
 TEST_P(Families, EveryTensorIsNeeded) {
   for (const auto& [name, info] : model_.weights) {
     FakeModel model = model_;
@@ -83,6 +90,8 @@ TEST_P(Families, EveryTensorIsNeeded) {
 }
 
 // Each in turn is made wider.
+// The last extent is the input width of products and the length of vectors; one more must be
+// refused with both shapes in the text.
 TEST_P(Families, EveryTensorHasItsShape) {
   for (const auto& [name, info] : model_.weights) {
     if (name == "token_embd.weight") continue;  // its rows are the vocabulary
@@ -96,6 +105,7 @@ TEST_P(Families, EveryTensorHasItsShape) {
 }
 
 // What a family does not know could change the result.
+// A stray tensor is how a variant of an architecture shows itself (a bias, a norm more).
 TEST_P(Families, NothingIsIgnored) {
   FakeModel more = model_;
   more.add("blk.0.attn_mystery.weight", Shape{8});
@@ -110,6 +120,7 @@ TEST_P(Families, NothingIsIgnored) {
 }
 
 // The key and the tensors must agree.
+// Three layers lack tensors (not found); one layer leaves those of the second unused.
 TEST_P(Families, ALayerTooManyOrTooFewIsRefused) {
   FakeModel model = model_;
   model.set_number("block_count", uint32_t{3});
@@ -119,6 +130,7 @@ TEST_P(Families, ALayerTooManyOrTooFewIsRefused) {
 }
 
 // Evictable models keep unrotated keys and have a graph that rotates them anew.
+// gpt2 has learned positions: there is nothing to rotate, and its rotation graph would be empty.
 TEST_P(Families, EvictableModelsRotateAnew) {
   const auto built = build(model_, {.is_evictable = true});
   ASSERT_TRUE(built) << built.error().message;
@@ -127,10 +139,12 @@ TEST_P(Families, EvictableModelsRotateAnew) {
   ASSERT_EQ(built->rotation.has_value(), has_rotary_positions);
   if (!has_rotary_positions) return;
   EXPECT_TRUE(built->rotation->outputs().empty());
+  // positions and sequences.
   EXPECT_EQ(built->rotation->inputs().size(), 2U);
 }
 
 // The store is made from it.
+// Two different types, so that a swap of key and value shows.
 TEST_P(Families, CacheTypesReachTheState) {
   const auto built = build(model_, {.key_type = DType::kF16, .value_type = DType::kBF16});
   ASSERT_TRUE(built) << built.error().message;
@@ -139,6 +153,7 @@ TEST_P(Families, CacheTypesReachTheState) {
 }
 
 // A head of its own instead of the embedding table.
+// Same shape as the table: only the name tells them apart, and the hash must change with it.
 TEST_P(Families, AnUntiedHeadIsUsed) {
   FakeModel model = model_;
   model.add("output.weight", Shape{12, 8});
@@ -149,6 +164,7 @@ TEST_P(Families, AnUntiedHeadIsUsed) {
 }
 
 // And their shape is checked.
+// [9] for an 8-wide output: an optional tensor is judged as strictly as a needed one.
 TEST_P(Families, OptionalBiasesAreAdded) {
   FakeModel model = model_;
   model.add("blk.1.attn_output.bias", Shape{8});
@@ -158,6 +174,7 @@ TEST_P(Families, OptionalBiasesAreAdded) {
 }
 
 // With the list of those that are known.
+// The list begins with the first families by name; its end would change with each new one.
 TEST(ModelFamilies, UnknownOnesAreNotFound) {
   FakeModel model("llama");
   model.metadata.set("general.architecture", MetadataValue::text("abacus"));
@@ -171,6 +188,7 @@ TEST(ModelFamilies, UnknownOnesAreNotFound) {
 }
 
 // Mistral is a llama with windows.
+// Without a pattern key every layer of a llama slides.
 TEST(Llama, SlidingWindowsReachAttention) {
   FakeModel model("llama");
   model.set_number("attention.sliding_window", uint32_t{5});
@@ -183,6 +201,7 @@ TEST(Llama, SlidingWindowsReachAttention) {
 }
 
 // Without the keys there is no cap.
+// 30 and 50 are those of the released models, and differ, so that a swap shows.
 TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
   FakeModel model("gemma2");
   EXPECT_EQ(build(model)->graph.find_value("logits_tanh"), kNoValue);
@@ -199,6 +218,8 @@ TEST(Gemma2, CapsAreAppliedWhereTheFileHasThem) {
 }
 
 // Which set a row takes is known at run time only.
+// Factors of [1] suit heads of 2 elements: one pair. The tensors without the key, then with it,
+// then with a length of 0, which would make every row long.
 TEST(Phi3, LengthFactorsAddAnInput) {
   FakeModel model("phi3");
   model.add("rope_factors_short.weight", Shape{1});

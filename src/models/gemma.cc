@@ -16,6 +16,7 @@ struct GemmaConfig : DecoderConfig {
   WindowPattern window;
   RopeConfig global_rope;
   RopeConfig sliding_rope;
+  // Both caps in the logits' own unit; 0: none. Gemma 2 ships 50 for scores and 30 for logits.
   double attention_cap = 0;
   double logit_cap = 0;
   bool has_head_norms = false;  // Gemma 3
@@ -27,6 +28,8 @@ double square_root(double x) {
 }
 
 // The largest models scale scores by the width per head instead of the head's size.
+// `layers_of_largest` tells the 27B models by their depth, as files do not carry the scale: 4608 /
+// 32 = 144 in Gemma 2 and 5376 / 32 = 168 in Gemma 3, both with heads of 128.
 void set_attention_scale(GemmaConfig& c, int64_t layers_of_largest) {
   if (c.attention_scale != 0 || c.num_layers != layers_of_largest) return;
   c.attention_scale =
@@ -38,6 +41,7 @@ Result<GemmaConfig> read_gemma2(const Metadata& m, const WeightSource& weights) 
   GemmaConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
                          read_decoder_config(m, weights, NormKind::kRms));
+  // Layers 1, 3, 5, ... see every key.
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 2));
   QUERN_ASSIGN_OR_RETURN(c.global_rope, read_rope_config(m, c.arch, c.key_dim, "half"));
   c.sliding_rope = c.global_rope;
@@ -54,6 +58,8 @@ Result<GemmaConfig> read_gemma3(const Metadata& m, const WeightSource& weights) 
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 6));
   QUERN_ASSIGN_OR_RETURN(c.global_rope, read_rope_config(m, c.arch, c.key_dim, "half"));
+  // No factor and no scaling: the linear scaling of the long-context training touches the global
+  // layers alone.
   c.sliding_rope = {.num_rotated = c.global_rope.num_rotated, .style = "half"};
   QUERN_ASSIGN_OR_RETURN(c.sliding_rope.base, m.number_or(c.arch + ".rope.freq_base_swa", 10000.0));
   QUERN_ASSIGN_OR_RETURN(c.logit_cap, m.number_or(c.arch + ".final_logit_softcapping", 0.0));
@@ -65,6 +71,8 @@ Result<GemmaConfig> read_gemma3(const Metadata& m, const WeightSource& weights) 
 // Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const GemmaConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
+  // q = W_q h, k = W_k h, v = W_v h; o = W_o softmax(cap * tanh(q k / cap)) v, the cap in Gemma 2
+  // only.
   const std::string blk = fmt::format("blk.{}.", layer);
   Heads heads = m.project_heads(h, c, layer);
   if (c.has_head_norms) {
@@ -94,10 +102,13 @@ ValueId forward(ModelBuilder& m, const GemmaConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
   GraphBuilder& g = m.graph();
+  // The factor rounds once to f32, as every float attribute does.
   ValueId x = g.add("math.scale", {m.embed(in, c)},  // [T, hidden]
                     {{"factor", square_root(static_cast<double>(c.hidden))}}, "embedding_scaled");
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
+    // x' = x + norm(attention(norm(x))), then x + norm(ffn(norm(x'))): four norms in a block, each
+    // with a weight of its own.
     ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);    // [T, hidden]
     h = attention(m, c, in, layer, h);                                     // [T, hidden]
     h = m.rms_norm(h, blk + "post_attention_norm", c.hidden, c.norm_eps);  // [T, hidden]
@@ -107,9 +118,11 @@ ValueId forward(ModelBuilder& m, const GemmaConfig& c) {
     f = m.rms_norm(f, blk + "post_ffw_norm", c.hidden, c.norm_eps);        // [T, hidden]
     x = g.add("math.add", {x, f}, {}, blk + "ffn_residual");               // [T, hidden]
   }
+  // Before the last norm and the head: a prefill of T tokens usually wants the logits of one row.
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
   x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
   const ValueId logits = m.logits(x, c);                                     // [R, vocab]
+  // Greedy decoding would not need it, as tanh keeps the order; probabilities do.
   return c.logit_cap > 0 ? soft_cap(g, logits, c.logit_cap) : logits;
 }
 
@@ -128,6 +141,7 @@ Result<LanguageModel> build_gemma2(const Metadata& metadata, const WeightSource&
   return build(metadata, weights, options, config);
 }
 
+// Text only: the vision tower comes in a file of its own.
 Result<LanguageModel> build_gemma3(const Metadata& metadata, const WeightSource& weights,
                                    const ModelOptions& options) {
   QUERN_ASSIGN_OR_RETURN(const GemmaConfig config, read_gemma3(metadata, weights));

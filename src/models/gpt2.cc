@@ -12,6 +12,8 @@ namespace {
 // Multi-head attention without rotation: positions are in x already. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const DecoderConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
+  // RopeConfig stays null: nothing rotates, the scale is 1 / sqrt(key_dim), every earlier key is
+  // seen.
   return m.attend(m.project_fused_heads(h, c, layer), in, c, {.layer = layer});
 }
 
@@ -20,6 +22,8 @@ ValueId forward(ModelBuilder& m, const DecoderConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
   GraphBuilder& g = m.graph();
+  // One row for each position up to the trained context; a later position is outside the table,
+  // which embedding.token reports.
   const ValueId table = m.weight("position_embd.weight", Shape{c.context, c.hidden});
   // [T, hidden]
   const ValueId positions =
@@ -43,6 +47,7 @@ ValueId forward(ModelBuilder& m, const DecoderConfig& c) {
 
 Result<LanguageModel> build_gpt2(const Metadata& metadata, const WeightSource& weights,
                                  const ModelOptions& options) {
+  // GPT-2 adds no key of its own to the common ones.
   QUERN_ASSIGN_OR_RETURN(const DecoderConfig config,
                          read_decoder_config(metadata, weights, NormKind::kLayer));
   ModelBuilder builder(metadata, weights, options);

@@ -21,6 +21,7 @@ struct GptOssConfig : DecoderConfig {
 // Errors: a model without experts, besides those of the keys.
 Result<GptOssConfig> read_config(const Metadata& m, const WeightSource& weights) {
   GptOssConfig c;
+  // Under "attention.layer_norm_rms_epsilon"; the file's window of 128 holds on layers 0, 2, 4, ...
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
                          read_decoder_config(m, weights, NormKind::kRms));
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 2));
@@ -33,6 +34,8 @@ Result<GptOssConfig> read_config(const Metadata& m, const WeightSource& weights)
 // Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const GptOssConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
+  // A sink joins the softmax's sum like one more key that carries no value, so that a head may
+  // attend to nothing: p_j = exp(s_j) / (exp(sink) + sum exp(s)).
   const std::string sinks = fmt::format("blk.{}.attn_sinks.weight", layer);
   return m.attend(m.project_heads(h, c, layer), in, c,
                   {.layer = layer,
@@ -44,14 +47,18 @@ ValueId attention(ModelBuilder& m, const GptOssConfig& c, const ModelInputs& in,
 
 // gate' = min(gate, 7), up' = clamp(up, -7, 7): gate' * sigmoid(1.702 gate') * (up' + 1)
 ValueId clamped_gate(GraphBuilder& g, ValueId gate, ValueId up, const std::string& blk) {
+  // The gate is bounded from above only; the operation wants both limits, and the lowest finite
+  // float32 bounds nothing that is finite.
   constexpr double kLowest = -3.4028234663852886e38;
   // All [T, used, ffn].
   const ValueId low = g.add("activation.hard_tanh_range", {gate},
                             {{"min", kLowest}, {"max", kClamp}}, blk + "gate_clamped");
   const ValueId both = g.add("activation.hard_tanh_range", {up},
                              {{"min", -kClamp}, {"max", kClamp}}, blk + "up_clamped");
+  // x * sigmoid(1.702 x), which is the paper's swish with alpha = 1.702.
   const ValueId bent = g.add("activation.quick_gelu", {low}, {}, blk + "gate_bent");
   const ValueId product = g.add("math.mul", {bent, both}, {}, blk + "gate_up");
+  // bent * (up' + 1) as bent * up' + bent, which needs no tensor of ones.
   return g.add("math.add", {product, bent}, {}, blk + "gated");
 }
 
@@ -59,6 +66,7 @@ ValueId clamped_gate(GraphBuilder& g, ValueId gate, ValueId up, const std::strin
 ValueId feed_forward(ModelBuilder& m, const GptOssConfig& c, int64_t layer, ValueId h) {
   const std::string blk = fmt::format("blk.{}.", layer);
   const MixtureConfig& x = c.mixture;
+  // Top 4 of 32 or 128 in the released models; the router has a bias, which linear() adds.
   const Routing routing = route(m, c, x, layer, h);
   const ValueId gate = m.expert_linear(h, routing.experts, blk + "ffn_gate_exps", x.num_experts,
                                        c.hidden, x.ffn);  // [T, used, ffn]
@@ -78,6 +86,7 @@ ValueId forward(ModelBuilder& m, const GptOssConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
+    // x = x + W_o attention(norm(x)); x = x + mixture(norm(x)).
     const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
     x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
               blk + "attn_residual");  // [T, hidden]

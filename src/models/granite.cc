@@ -12,7 +12,9 @@ namespace {
 // The multipliers; 1 leaves a Llama.
 struct GraniteConfig : DecoderConfig {
   RopeConfig rope;
+  // Of the token's embedding, before the first layer.
   double embedding_scale = 1;
+  // Of both branches of each block, before they join x.
   double residual_scale = 1;
   double logit_scale = 1;  // logits are divided by it
 };
@@ -33,6 +35,8 @@ Result<GraniteConfig> read_config(const Metadata& m, const WeightSource& weights
 // Grouped-query attention over the cache. h [T, hidden] -> [T, hidden]
 ValueId attention(ModelBuilder& m, const GraniteConfig& c, const ModelInputs& in, int64_t layer,
                   ValueId h) {
+  // The attention multiplier is the key "attention.scale", which DecoderConfig reads; it takes the
+  // place of 1 / sqrt(key_dim).
   return m.attend(m.project_heads(h, c, layer), in, c,
                   {.layer = layer, .rope = &c.rope, .scale = c.attention_scale});
 }
@@ -40,6 +44,8 @@ ValueId attention(ModelBuilder& m, const GraniteConfig& c, const ModelInputs& in
 // x + residual_scale * branch
 ValueId add_branch(GraphBuilder& g, const GraniteConfig& c, ValueId x, ValueId branch,
                    const std::string& name) {
+  // A node of its own and not folded into the branch's last weight: weights stay as the file has
+  // them, quantised or not.
   const ValueId scaled =
       g.add("math.scale", {branch}, {{"factor", c.residual_scale}}, name + "_scaled");
   return g.add("math.add", {x, scaled}, {}, name + "_residual");
@@ -61,6 +67,8 @@ ValueId forward(ModelBuilder& m, const GraniteConfig& c) {
   }
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
   x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
+  // A multiplication by the reciprocal, rounded once to float32: as math.scale has it, on every
+  // backend.
   return g.add("math.scale", {m.logits(x, c)}, {{"factor", 1.0 / c.logit_scale}},
                "logits_scaled");  // [R, vocab]
 }

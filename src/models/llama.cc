@@ -23,7 +23,9 @@ Result<LlamaConfig> read_config(const Metadata& m, const WeightSource& weights) 
   LlamaConfig c;
   QUERN_ASSIGN_OR_RETURN(static_cast<DecoderConfig&>(c),
                          read_decoder_config(m, weights, NormKind::kRms));
+  // Usual period 0: with a window every layer slides, as Mistral 7B v0.1 does with 4,096 keys.
   QUERN_ASSIGN_OR_RETURN(c.window, read_window_pattern(m, c, 0));
+  // Pairs (2i, 2i + 1): converters permute the rows of q and k from the checkpoint's (i, i + d/2).
   QUERN_ASSIGN_OR_RETURN(c.rope, read_rope_config(m, c.arch, c.key_dim, "interleaved"));
   QUERN_ASSIGN_OR_RETURN(c.mixture, read_mixture_config(m, c));
   return c;
@@ -47,14 +49,17 @@ ValueId forward(ModelBuilder& m, const LlamaConfig& c) {
   ValueId x = m.embed(in, c);  // [T, hidden]
   for (int64_t layer = 0; layer < c.num_layers; ++layer) {
     const std::string blk = fmt::format("blk.{}.", layer);
+    // h = x + attention(norm(x)); x = h + ffn(norm(h)).
     const ValueId h = m.rms_norm(x, blk + "attn_norm", c.hidden, c.norm_eps);  // [T, hidden]
     x = g.add("math.add", {x, attention(m, c, in, layer, h)}, {},
               blk + "attn_residual");                                         // [T, hidden]
     const ValueId f = m.rms_norm(x, blk + "ffn_norm", c.hidden, c.norm_eps);  // [T, hidden]
+    // [T, hidden] either way; a file has the experts in every layer or in none.
     const ValueId y = c.mixture.num_experts > 0 ? swiglu_mixture(m, c, c.mixture, layer, f)
                                                 : swiglu_feed_forward(m, c, layer, f);
     x = g.add("math.add", {x, y}, {}, blk + "ffn_residual");  // [T, hidden]
   }
+  // Before the norm: only the rows whose logits are wanted go on, R of T.
   x = g.add("shape.gather_rows", {x, in.output_rows}, {}, "output_hidden");  // [R, hidden]
   x = m.rms_norm(x, "output_norm", c.hidden, c.norm_eps);                    // [R, hidden]
   return m.logits(x, c);                                                     // [R, vocab]

@@ -5,6 +5,8 @@
 
 namespace quern {
 
+// Every layer has the same mixture; files with dense layers among them are refused, as their
+// tensors differ.
 // The sizes of a mixture (Mixtral, arXiv:2401.04088; Qwen3-MoE; gpt-oss). A plain value.
 struct MixtureConfig {
   int64_t num_experts = 0;  // 0: the model is dense
@@ -17,6 +19,7 @@ struct MixtureConfig {
 Result<MixtureConfig> read_mixture_config(const Metadata& metadata, const DecoderConfig& config);
 
 // The experts of each token and their weights.
+// Both are kNoValue after an error of the builder.
 struct Routing {
   ValueId experts;  // i32[T, used], best first
   ValueId weights;  // f32[T, used], sum 1
@@ -24,6 +27,7 @@ struct Routing {
 
 // The best `num_used` of linear(h, "blk.N.ffn_gate_inp"), weighted by a softmax over them, which
 // equals a softmax over all experts, cut and renormalised. h [T, hidden]
+// The router's weight is [experts, hidden], with a bias [experts] where the file has one.
 Routing route(ModelBuilder& m, const DecoderConfig& config, const MixtureConfig& mixture,
               int64_t layer, ValueId h);
 

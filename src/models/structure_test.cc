@@ -15,6 +15,7 @@ namespace {
 
 using test::FakeModel;
 
+// By id, weights and inputs included.
 std::map<std::string, int> operations_of(const Graph& graph) {
   std::map<std::string, int> counts;
   for (const Node& node : graph.nodes()) ++counts[node.op->id];
@@ -37,6 +38,10 @@ struct FamilyCase {
   int rotations = 2;        // of queries and keys
 };
 
+// The numbers come from the papers' block diagrams, not from the code: 7 products are q, k, v, o,
+// gate, up, down; a mixture has 5, with its router, and 3 by expert; phi3 fuses to qkv, o, gate_up,
+// down; gpt2 to qkv, o, up, down. Norms: two a block, two more on q and k heads (qwen3, gemma3,
+// olmo2) or behind the branches (gemma, olmo2).
 TEST(Structure, LayersHaveTheOperationsOfTheirPaper) {
   const FamilyCase cases[] = {
       {.family = "llama", .rms_norms = 2, .products = 7},
@@ -57,6 +62,7 @@ TEST(Structure, LayersHaveTheOperationsOfTheirPaper) {
   for (const FamilyCase& c : cases) {
     SCOPED_TRACE(c.family);
     auto counts = operations_of(graph_of(FakeModel(c.family)));
+    // Two layers and the norm before the head.
     EXPECT_EQ(counts["math.rmsnorm"], c.rms_norms > 0 ? 2 * c.rms_norms + 1 : 0);
     EXPECT_EQ(counts["math.layernorm"], c.layer_norms > 0 ? 2 * c.layer_norms + 1 : 0);
     EXPECT_EQ(counts["projection.linear"], 2 * c.products + 1);
@@ -66,10 +72,12 @@ TEST(Structure, LayersHaveTheOperationsOfTheirPaper) {
     EXPECT_EQ(counts["kv.append"], 2);
     ++num_families;
   }
+  // A new family must get a line here.
   EXPECT_EQ(num_families, test::fake_architectures().size());
 }
 
 // Each layer reads and writes its own part of the cache.
+// A layer index that is off by one would still run: two layers would share rows of the cache.
 TEST(Structure, LayersUseTheirPartOfTheCache) {
   for (const std::string& family : test::fake_architectures()) {
     const Graph graph = graph_of(FakeModel(family));
@@ -83,6 +91,7 @@ TEST(Structure, LayersUseTheirPartOfTheCache) {
   }
 }
 
+// At least once and not exactly: tied tables stand for embedding and head.
 TEST(Structure, EveryWeightIsNamedOnceAndUsed) {
   for (const std::string& family : test::fake_architectures()) {
     const FakeModel model(family);
@@ -96,6 +105,9 @@ TEST(Structure, EveryWeightIsNamedOnceAndUsed) {
 }
 
 // Only block formats are multiplied with quantised activations.
+// Hidden is raised from 8 to 32, the block of q8_0, and heads to 8 elements, so that attention
+// keeps 4 heads. One weight is q8_0, and exactly one quant.dynamic must appear, with the option's
+// bits.
 TEST(Structure, QuantisedWeightsTakeQuantisedActivations) {
   FakeModel model("llama");
   model.set_number("embedding_length", uint32_t{32});
@@ -127,6 +139,7 @@ TEST(Structure, QuantisedWeightsTakeQuantisedActivations) {
 }
 
 // Two products, a scale and an addition for each product that the adapter changes.
+// Rank 2 and alpha 4: factor 2. Two adapted products: four small products, two scales, two sums.
 TEST(Structure, AdaptersAddToTheProductsThatTheyName) {
   const FakeModel model("llama");
   auto low_rank = std::make_shared<FakeModel>("llama");
@@ -154,6 +167,7 @@ TEST(Structure, AdaptersAddToTheProductsThatTheyName) {
   }
 }
 
+// The shapes of A and B are checked against the product that they join, each by its own name.
 TEST(Structure, AdaptersThatDoNotFitAreRefusedByName) {
   const FakeModel model("llama");
   const auto error = [&](const char* name, const Shape& a, const Shape& b) {
@@ -182,6 +196,7 @@ TEST(Structure, AdaptersThatDoNotFitAreRefusedByName) {
 }
 
 // The same file and options give the same graph: receipts and caches rely on it.
+// The other half of the claim: a different cache type is a different graph.
 TEST(Structure, BuildingIsDeterministic) {
   for (const std::string& family : test::fake_architectures()) {
     const FakeModel model(family);

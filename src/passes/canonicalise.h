@@ -11,6 +11,9 @@ namespace quern {
 //   width is math.scale.
 // - model.freeze, which only marks parameters, is its input.
 // Names, values and their bits stay. Nodes whose values are readable by name stay nodes.
+// Example:
+//   %z = Transpose(%x) {dim0 = -1, dim1 = 0}   ->   %z = shape.transpose(%x) {dim0 = 0, dim1 = 1}
+// Legal because each form is defined as the other. Idempotent: a second run changes nothing.
 Result<Graph> canonicalise(const Graph& graph, const PassOptions& options);
 
 }  // namespace quern

@@ -10,8 +10,12 @@ namespace quern {
 namespace {
 
 // Whether an operand can be read beside a result: element by element, or repeated for each row.
+// A vector [N] beside a result [..., N] is read anew for each row, as a bias is. Other broadcasts
+// would need index arithmetic in every kernel of a program and stay nodes.
 bool is_aligned(const TensorType& operand, const TensorType& result) {
   if (operand == result) return true;
+  // For a vector result, a vector operand of another type was refused above: it would be of other
+  // length.
   return operand.dtype == result.dtype && operand.rank() == 1 && result.rank() > 1 &&
          operand.dims[0] == result.dims.back();
 }
@@ -32,17 +36,21 @@ ElementGroups::ElementGroups(const Graph& graph, const PassOptions& options)
 // backend's kernels, of floats, and with operands that walk along with its result.
 bool ElementGroups::is_candidate(NodeId id) const {
   const Node& node = graph_.node(id);
+  // A node in two programs would be computed twice and, worse, its name would go with the first.
   if (is_taken(id) || !node.op->is_elementwise || node.op->effect != Effect::kPure) return false;
   const auto& listed = options_.fusions.program_ops;
   if (std::ranges::find(listed, node.op->id) == listed.end()) return false;
   const TensorType& result = graph_.value(node.outputs[0]).type;
+  // Programs run in the compute type of floats; integers wrap and divide by rules of their own.
   return is_float(result.dtype) && std::ranges::all_of(node.inputs, [&](ValueId input) {
+           // An optional operand that is absent would shift the meaning of the ports after it.
            return input != kNoValue && is_aligned(graph_.value(input).type, result);
          });
 }
 
 // Whether the group alone reads the value, so that it needs no memory once fused.
 bool ElementGroups::is_private(const ElementGroup& group, ValueId value) const {
+  // A visible value must exist with its name after the pass: its memory cannot be saved.
   return !users_.is_visible(value) &&
          std::ranges::all_of(users_.of(value), [&](NodeId user) { return group.contains(user); });
 }
@@ -68,9 +76,12 @@ bool ElementGroups::can_join(const ElementGroup& group, NodeId id) const {
   const Node& root = graph_.node(group.root());
   const ValueId result = node.outputs[0];
   if (node.device != root.device || !is_private(group, result)) return false;
+  // One loop with one element type computes the program; a cast in the middle would change it.
   if (!(graph_.value(result).type == graph_.value(root.outputs[0]).type)) return false;
   std::vector<NodeId> grown = group.nodes;
   grown.insert(std::ranges::upper_bound(grown, id), id);
+  // The limits are the backend's: its kernels keep operands and results of a program at hand for
+  // each stretch of elements.
   return static_cast<int>(grown.size()) <= options_.fusions.max_instructions &&
          static_cast<int>(inputs_of(grown).size()) <= options_.fusions.max_operands;
 }
@@ -80,10 +91,13 @@ bool ElementGroups::can_join(const ElementGroup& group, NodeId id) const {
 ElementGroup ElementGroups::grow(NodeId root) const {
   ElementGroup group{{root}, inputs_of({root})};
   bool has_grown = true;
+  // Ends: each round adds a node, and the limit on instructions is small.
   while (has_grown) {
     has_grown = false;
     for (const ValueId input : group.inputs) {
       const NodeId producer = graph_.value(input).producer;
+      // A producer with two readers joins once both are inside. Order of tries: the operands of the
+      // program, so that equal graphs give equal groups.
       if (!can_join(group, producer)) continue;
       group.nodes.insert(std::ranges::upper_bound(group.nodes, producer), producer);
       group.inputs = inputs_of(group.nodes);
@@ -94,11 +108,13 @@ ElementGroup ElementGroups::grow(NodeId root) const {
   return group;
 }
 
+// Example: nodes {a = exp(x), c = a + b} over {x, b} are "math.exp(x0); math.add(v0, x1)".
 // The nodes as instructions over `inputs`, which must hold every outside operand.
 FusedProgram ElementGroups::program_of(const ElementGroup& group,
                                        const std::vector<ValueId>& inputs) const {
   FusedProgram program;
   std::map<ValueId, int32_t> results;
+  // Ascending ids are topological order, so that an instruction's operands have been numbered.
   for (const NodeId id : group.nodes) {
     const Node& node = graph_.node(id);
     FusedInstruction instruction{node.op, {}, node.attributes};

@@ -21,6 +21,8 @@ const Target& target_of(const Node& node, const PassOptions& options) {
 
 // Composites without a kernel of their own on the node's backend.
 bool should_expand(const Node& node, const PassOptions& options) {
+  // Direct support wins over the expansion although both give the same bits: a kernel of its own
+  // reads and writes memory once.
   return node.op->expand != nullptr &&
          target_of(node, options).backend->supports(*node.op).kind != Support::Kind::kDirect;
 }
@@ -44,6 +46,7 @@ Result<Graph> expand_composites(const Graph& graph, const PassOptions& options) 
     }
     QUERN_ASSIGN_OR_RETURN(current, copier.finish());
   }
+  // A definition of our own that contains itself, so no fault of the caller's graph.
   return fail::internal("Composites are still there after {} rounds of expansion.", kMaxDepth);
 }
 

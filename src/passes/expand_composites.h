@@ -9,6 +9,10 @@ namespace quern {
 // expansion: by definition the same bits. The node that gives the result takes its name. Expansions
 // are expanded too. Without a target nothing changes.
 // Errors: an expansion that fails, or one that never ends.
+// Example, for a backend without Fused:
+//   %z = Fused(%a, %b) {activation = "relu"}
+//   ->  %z.expansion.math.matmul.0 = math.matmul(%a, %b)
+//       %z = activation.relu(%z.expansion.math.matmul.0)
 Result<Graph> expand_composites(const Graph& graph, const PassOptions& options);
 
 }  // namespace quern

@@ -18,9 +18,11 @@ class Extractor {
       : source_(source), builder_(source.registry()), map_(source.values().size(), kNoValue) {}
 
   Result<Graph> run(const std::vector<NodeId>& nodes) {
+    // `nodes` ascending: producers before users, as the builder wants them.
     const std::set<NodeId> chosen(nodes.begin(), nodes.end());
     for (const NodeId id : nodes) declare_state(source_.node(id));
     // Inputs and weights first: a manifest reads and writes them as sections in front.
+    // Two sweeps over the same nodes: first what becomes an input, then weights and constants.
     for (const bool is_weight : {false, true}) {
       for (const NodeId id : nodes) bring_inputs(id, chosen, is_weight);
     }
@@ -36,6 +38,7 @@ class Extractor {
  private:
   // The state that a node uses, declared once.
   void declare_state(const Node& node) {
+    // The attribute's name is what marks an operation on a state; its value names the declaration.
     if (node.op->find_attribute("state") == nullptr) return;
     const StateDecl* state = source_.find_state(node.attributes.text("state"));
     if (state != nullptr && states_.insert(state->name).second) builder_.state(*state);
@@ -51,6 +54,7 @@ class Extractor {
       const Node& producer = source_.node(value.producer);
       const bool is_copied =
           producer.op->id == "graph.weight" || producer.op->id == "graph.constant";
+      // Not in this sweep; the other one brings it.
       if (is_copied != is_weight) continue;
       if (is_copied) {
         copy(producer);
@@ -66,6 +70,7 @@ class Extractor {
     for (const ValueId input : node.inputs) {
       inputs.push_back(input == kNoValue ? kNoValue : map_[static_cast<size_t>(input)]);
     }
+    // Types are inferred anew and not copied: the extract must pass the verifier on its own.
     builder_.add(node.op->id, inputs, node.attributes, node.name);
     const auto outputs = builder_.last_outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {

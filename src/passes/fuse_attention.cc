@@ -22,17 +22,22 @@ class AttentionFinder {
   std::optional<FusedNode> match(NodeId last) {
     const Node& product = graph_.node(last);
     if (product.op->id != "math.matmul") return std::nullopt;
+    // product.inputs[0] are the shares p [n, m]: softmax over the last axis, read by this product
+    // alone.
     const auto softmax = only_producer(product.inputs[0], "math.softmax", product.device);
     if (!softmax) return std::nullopt;
     // The shares as both factors: the second would have nothing to read.
     if (product.inputs[0] == product.inputs[1]) return std::nullopt;
     const ValueId scores = graph_.node(*softmax).inputs[0];
+    // The scores come from a group of elementwise operations (scale, mask, bias) or straight from q
+    // kt.
     const NodeId maker = graph_.value(scores).producer;
     FusedNode made{"fused.attention", {}, {}, {*softmax}};
     const bool has_matched = groups_.users().is_single(scores) && groups_.is_candidate(maker)
                                  ? match_group(maker, product, made)
                                  : match_plain(scores, product, made);
     if (!has_matched) return std::nullopt;
+    // Taken now, although apply() comes later: a product is part of one match at most.
     for (const NodeId part : made.parts) groups_.take(part);
     groups_.take(last);
     return made;
@@ -51,6 +56,7 @@ class AttentionFinder {
 
   // The ports q, kt and v, before the operands of the program.
   void fill(const Node& first, const Node& product, FusedNode& made) const {
+    // fused.attention(q [n, k], kt [k, m], v [m, w], operands of the program...).
     made.inputs.insert(made.inputs.begin(), {first.inputs[0], first.inputs[1], product.inputs[1]});
   }
 
@@ -58,6 +64,7 @@ class AttentionFinder {
   bool match_plain(ValueId scores, const Node& product, FusedNode& made) {
     const auto first = only_producer(scores, "math.matmul", product.device);
     if (!first) return false;
+    // The empty program is the identity on x0, the score.
     made.attributes.set("program", std::string());
     made.parts.push_back(*first);
     fill(graph_.node(*first), product, made);
@@ -68,13 +75,17 @@ class AttentionFinder {
   bool match_group(NodeId root, const Node& product, FusedNode& made) {
     const ElementGroup group = groups_.grow(root);
     const TensorType& type = graph_.value(graph_.node(root).outputs[0]).type;
+    // Only one operand of the group can be the score; the first product in operand order is taken.
+    // Others stay operands and are computed in full.
     for (const ValueId input : group.inputs) {
       const NodeId first = graph_.value(input).producer;
       const Node& node = graph_.node(first);
+      // The product must give one score for each element of the group, not a row that repeats.
       const bool fits = node.op->id == "math.matmul" && node.device == product.device &&
                         !groups_.is_taken(first) && graph_.value(input).type == type &&
                         groups_.is_private(group, input);
       if (!fits) continue;
+      // x0 is the score; the rest follow in the order of made.inputs.
       std::vector<ValueId> program_inputs{input};
       for (const ValueId other : group.inputs) {
         if (other == input) continue;

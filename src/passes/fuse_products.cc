@@ -18,6 +18,8 @@ class ProductFuser {
       : graph_(graph), options_(options), groups_(graph, options), fused_(graph) {}
 
   Result<Graph> run() {
+    // From the end, so that the root is the last node of its chain: bias, activation and residual
+    // go into one store.
     for (size_t i = graph_.nodes().size(); i-- > 0;) {
       const auto root = static_cast<NodeId>(i);
       if (groups_.is_candidate(root)) try_root(root);
@@ -31,6 +33,7 @@ class ProductFuser {
   bool share_input(NodeId a, NodeId b) const;
   void fuse(const ElementGroup& group, std::string_view op, const std::vector<ValueId>& products,
             std::vector<ValueId> inputs, Attributes attributes);
+  // Trailing ports that were never given count as absent.
   ValueId port(NodeId node, size_t index) const {
     const auto& inputs = graph_.node(node).inputs;
     return index < inputs.size() ? inputs[index] : kNoValue;
@@ -45,6 +48,7 @@ class ProductFuser {
 
 // A result of `op` that the group alone reads, of the type that the group computes.
 bool ProductFuser::is_product(const ElementGroup& group, ValueId value, std::string_view op) const {
+  // The product must give the group's own type: a row of it that repeats is an operand like a bias.
   const NodeId id = producer(value);
   const Node& node = graph_.node(id);
   const Node& root = graph_.node(group.root());
@@ -55,6 +59,7 @@ bool ProductFuser::is_product(const ElementGroup& group, ValueId value, std::str
 
 // Two projections that one pass over x can make: the same activations, weights of one shape.
 bool ProductFuser::share_input(NodeId a, NodeId b) const {
+  // Port 0 is x, 1 the weight [out, in], 2 the bias, 3 the scale of quantised activations.
   return port(a, 0) == port(b, 0) && port(a, 3) == port(b, 3) &&
          graph_.value(port(a, 1)).type == graph_.value(port(b, 1)).type;
 }
@@ -63,6 +68,8 @@ bool ProductFuser::share_input(NodeId a, NodeId b) const {
 void ProductFuser::fuse(const ElementGroup& group, std::string_view op,
                         const std::vector<ValueId>& products, std::vector<ValueId> inputs,
                         Attributes attributes) {
+  // x0 (and x1, of a gated pair: gate, up) are the products in registers; the outside operands
+  // follow in the order in which they stand among the node's inputs.
   std::vector<ValueId> program_inputs = products;
   for (const ValueId input : group.inputs) {
     if (std::ranges::find(products, input) != products.end()) continue;
@@ -70,6 +77,7 @@ void ProductFuser::fuse(const ElementGroup& group, std::string_view op,
     inputs.push_back(input);
   }
   attributes.set("program", groups_.program_of(group, program_inputs).to_string());
+  // Without the root, whose place and name the fused node takes.
   std::vector<NodeId> parts(group.nodes.begin(), group.nodes.end() - 1);
   for (const ValueId product : products) parts.push_back(producer(product));
   for (const NodeId part : parts) groups_.take(part);
@@ -87,14 +95,19 @@ void ProductFuser::try_root(NodeId root) {
     if (is_product(group, input, "math.matmul")) matmuls.push_back(input);
   }
   const auto by_node = [&](ValueId value) { return producer(value); };
+  // By node and not by operand order: `a + b` and `b + a` fuse alike, and linears.back() is the
+  // product that the graph makes last.
   std::ranges::sort(linears, {}, by_node);
   std::ranges::sort(matmuls, {}, by_node);
+  // Exactly two: of three projections, which pair to take would be a guess.
   const bool is_gated = linears.size() == 2 && options_.fusions.has("fused.gated_linear") &&
                         share_input(producer(linears[0]), producer(linears[1]));
   if (is_gated) {
     const NodeId gate = producer(linears[0]), up = producer(linears[1]);
     return fuse(
         group, "fused.gated_linear", linears,
+        // fused.gated_linear(x, weight, up_weight, bias, up_bias, scale, operands of the
+        // program...).
         {port(gate, 0), port(gate, 1), port(up, 1), port(gate, 2), port(up, 2), port(gate, 3)},
         {{"weight_scale", graph_.node(gate).attributes.number("weight_scale")},
          {"up_weight_scale", graph_.node(up).attributes.number("weight_scale")}});

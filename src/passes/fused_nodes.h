@@ -20,8 +20,10 @@ struct FusedNode {
 // Collects decisions; apply() makes the graph.
 class FusedNodes {
  public:
+  // `graph` is borrowed and must outlive this object.
   explicit FusedNodes(const Graph& graph) : graph_(graph), is_part_(graph.nodes().size(), false) {}
 
+  // Parts come before the root in the graph's order, and no part is readable or an output.
   void add(NodeId root, FusedNode node);
   // Errors: what the rules of the fused operations say.
   Result<Graph> apply() const;

@@ -11,15 +11,18 @@ GraphCopier::GraphCopier(const Graph& source) : source_(source), builder_(source
 
 // Begins the new graph with what was copied so far.
 void GraphCopier::start() {
+  // Everything visited before was copied as it is, so replaying it gives the same prefix.
   if (has_changed_) return;
   has_changed_ = true;
   map_.assign(source_.values().size(), kNoValue);
+  // States carry no values: they come over whole, used or not.
   for (const StateDecl& state : source_.states()) builder_.state(state);
   for (size_t i = 0; i < num_visited_; ++i) append(source_.nodes()[i]);
 }
 
 // The value of the new graph that stands for one of the source.
 ValueId GraphCopier::mapped(ValueId source) const {
+  // Until a change the graph so far is the source, whose ids stand for themselves.
   if (source == kNoValue || !has_changed_) return source;
   return map_[static_cast<size_t>(source)];
 }
@@ -37,6 +40,7 @@ void GraphCopier::append(const Node& node) {
   const std::vector<ValueId> inputs = mapped_inputs(node);
   bool is_same = true;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    // An absent optional input has no type to compare.
     if (node.inputs[i] == kNoValue) continue;
     const TensorType* type = builder_.type(inputs[i]);
     is_same &= type != nullptr && *type == source_.value(node.inputs[i]).type;
@@ -44,8 +48,10 @@ void GraphCopier::append(const Node& node) {
   if (is_same) {
     std::vector<TensorType> types;
     for (const ValueId output : node.outputs) types.push_back(source_.value(output).type);
+    // The rules need not run: they are functions of types and attributes, and both are equal.
     builder_.add_known(node, inputs, std::move(types));
   } else {
+    // A changed input type (a cast removed above, a symbol made known) can change the output's.
     builder_.add(node.op->id, inputs, node.attributes, node.name);
     builder_.set_device(node.device);
   }
@@ -58,6 +64,7 @@ void GraphCopier::append(const Node& node) {
 // Copies the source's next node. As long as nothing has changed it only counts: finish() then
 // returns the source itself.
 void GraphCopier::copy(const Node& node) {
+  // Passes may hand in a changed copy of the node, which is not a node of the source.
   const bool is_own =
       num_visited_ < source_.nodes().size() && &node == &source_.nodes()[num_visited_];
   if (!is_own) return emit(node, node.op->id, mapped_inputs(node), node.attributes);
@@ -96,6 +103,7 @@ void GraphCopier::emit(const Node& node, std::string_view op, std::span<const Va
   builder_.add(op, inputs, std::move(attributes), node.name);
   builder_.set_device(node.device);
   const auto outputs = builder_.last_outputs();
+  // A replacement may have more outputs than the node, for later readers that it has not yet.
   for (size_t i = 0; i < outputs.size() && i < node.outputs.size(); ++i) {
     map_[static_cast<size_t>(node.outputs[i])] = outputs[i];
   }
@@ -117,12 +125,14 @@ Result<void> GraphCopier::expand(const Node& node) {
   start();
   ++num_visited_;
   Node mapped = node;
+  // The expansion adds to the new graph, so that it must see the new ids.
   mapped.inputs = mapped_inputs(node);
   const size_t first = builder_.so_far().nodes().size();
   builder_.push_scope(fresh_name(node.name + ".expansion") + ".");
   const auto outputs = node.op->expand(builder_, mapped);
   builder_.pop_scope();
   if (!outputs) {
+    // The rule of a part knows only the part; the user wrote the composite.
     return tl::unexpected(outputs.error().with_context(fmt::format("Node '{}'", node.name)));
   }
   for (size_t i = 0; i < outputs->size() && i < node.outputs.size(); ++i) {
@@ -131,18 +141,22 @@ Result<void> GraphCopier::expand(const Node& node) {
   // After an error of the builder there is nothing to place or name; finish() gives the error.
   if (builder_.has_error()) return {};
   builder_.place_from(first, node.device);
+  // Of several outputs none is "the" node; their parts keep scoped names.
   if (outputs->size() != 1 || outputs->front() == kNoValue) return {};
   const NodeId last = builder_.so_far().value(outputs->front()).producer;
+  // An expansion may give one of the node's inputs back: that node has a name already.
   if (static_cast<size_t>(last) >= first) builder_.rename(last, node.name);
   return {};
 }
 
 // A name that no node has: `base`, else `base2`, `base3` and so on.
 std::string GraphCopier::fresh_name(std::string_view base) {
+  // Filled on the first insert only: most passes never need it.
   if (names_.empty()) {
     for (const Node& node : source_.nodes()) names_.insert(node.name);
   }
   std::string name(base);
+  // Deterministic, so that two compilations of one graph print alike.
   for (int i = 2; !names_.insert(name).second; ++i) name = fmt::format("{}{}", base, i);
   return name;
 }

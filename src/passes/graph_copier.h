@@ -50,8 +50,11 @@ class GraphCopier {
   Result<Graph> finish();
 
  private:
+  // From "nothing changed" to a graph of its own; later calls do nothing.
   void start();
+  // Copies a node of the source into the new graph, device included.
   void append(const Node& node);
+  // Names of dropped nodes count as taken, too.
   std::string fresh_name(std::string_view base);
 
   const Graph& source_;

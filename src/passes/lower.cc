@@ -30,9 +30,11 @@ std::string_view wide_type(const Graph& graph, const Node& node) {
 
 // The precision contract of docs/numerics: float64 is never narrowed in silence.
 Result<void> check_precision(const Graph& graph, const Node& node, const Target& target) {
+  // Probed on the device, not declared by its kind.
   if (target.capabilities->has_f64) return {};
   const std::string_view wide = wide_type(graph, node);
   if (wide.empty()) return {};
+  // The type with half the width, part by part for complex numbers.
   const std::string_view narrow = wide == "float64" ? "float32" : "complex64";
   return fail::unimplemented(
       "Backend {} cannot run {} (node '{}') in {}: the device computes in {}. Give the node "
@@ -42,6 +44,8 @@ Result<void> check_precision(const Graph& graph, const Node& node, const Target&
 
 // The backend's own word on the operation, then on this node with its types.
 Result<void> check_support(const Graph& graph, const Node& node, const Target& target) {
+  // First what the operation is, then what this node asks of it: `legal` may assume a known
+  // operation.
   const Support support = target.backend->supports(*node.op);
   if (support.kind == Support::Kind::kMissing) {
     return fail::unimplemented("Backend {} cannot run {} (node '{}'): {}", target.backend->name(),
@@ -52,6 +56,7 @@ Result<void> check_support(const Graph& graph, const Node& node, const Target& t
 
 // What a run binds is not computed anywhere.
 bool is_bound(const Node& node) {
+  // Constants are not here: one in float64 is refused on a device without it.
   return node.op->id == "Input" || node.op->id == "graph.weight";
 }
 
@@ -62,6 +67,8 @@ bool is_bound(const Node& node) {
 Result<Graph> lower(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
   const auto target_of = [&](const Node& node) -> const Target& {
+    // As in the other passes: a node without a device, and any name that `place` has not checked,
+    // belongs to the default target.
     const auto found = std::ranges::find(options.targets, node.device, &Target::name);
     return found == options.targets.end() ? options.targets.front() : *found;
   };

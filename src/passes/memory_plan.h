@@ -18,6 +18,7 @@ enum class Home : uint8_t {
   kLoaded,  // a weight or constant; `index` is its value
   kResult,  // a tensor of the run's result; `index` counts MemoryPlan::result_storages
 };
+// "arena", "input", "weight", "result": for reports.
 std::string_view home_name(Home home);
 
 // Memory of one value, or of several that share it one after another or as views.
@@ -30,6 +31,7 @@ struct Storage {
   int32_t last = 0;
 };
 
+// In tables by value: the value has no plain bytes anywhere.
 inline constexpr int32_t kNoStorage = -1;
 
 // A node that runs.
@@ -39,6 +41,7 @@ struct MemoryStep {
   int32_t packed_output = kNoStorage;  // storage of the packed form that it writes
 };
 
+// A tensor that a run gives back under this name.
 struct PlannedResult {
   std::string name;
   ValueId value = kNoValue;
@@ -51,6 +54,7 @@ struct MemoryPlan {
   std::vector<int32_t> value_storage;  // by value; kNoStorage: never in plain form
   std::vector<int32_t> result_storages;
   std::vector<PlannedResult> results;  // outputs, then readable values
+  // Copied from MemoryRules, so that size_plan() needs the plan alone.
   // Bytes of the packed form of a node's outputs, from their shapes; null where nothing is packed.
   int64_t (*packed_bytes)(const Node& node, std::span<const Shape> outputs) = nullptr;
 };
@@ -66,9 +70,12 @@ struct NodeMemory {
   bool has_packed_form = false;  // of all outputs together
   std::vector<int> packed_ports =
       {};  // read in packed form where one node's packed form has them all
+  // A port listed here reads plain bytes only where its value is no graph.weight.
   std::vector<int> loaded_ports = {};  // weights that are packed at load have no plain form
 };
 
+// The backend's part of planning: functions without state, so that a plan is a function of the
+// graph.
 struct MemoryRules {
   NodeMemory (*of_node)(const Graph& graph, NodeId node) = nullptr;
   int64_t (*packed_bytes)(const Node& node, std::span<const Shape> outputs) = nullptr;
@@ -81,19 +88,23 @@ struct MemoryRules {
 // step that makes it to the last that reads it; results leave the arena. An output takes the memory
 // of the input that its operation names (OpDef::in_place_input) where this step is its last reader.
 // Needs a verified graph. Errors: a readable name that the graph does not have.
+// `rules.of_node` must be set. The plan keeps no reference to graph or rules.
 Result<MemoryPlan> plan_memory(const Graph& graph, const std::vector<std::string>& readable,
                                const MemoryRules& rules);
 
 // A plan for one binding of the graph's symbols.
+// Immutable once made; a run with other symbols makes another.
 struct PlanSizes {
   std::vector<int64_t> storage_bytes;  // by storage
   std::vector<int64_t> offsets;        // by storage, in the arena; 0 elsewhere
   int64_t arena_bytes = 0;
   // The most that values of the arena take at one time: no layout can be smaller.
   int64_t high_water_bytes = 0;
+  // Index in MemoryPlan::steps; the first one where several take as much.
   int64_t high_water_step = 0;
   // What the same values would take if each had memory of its own.
   int64_t unplanned_bytes = 0;
+// arena_bytes >= high_water_bytes; the gap is what the layout lost to alignment and fragments.
 };
 
 // `shapes` by value. Errors: sizes past 2^46 bytes together.

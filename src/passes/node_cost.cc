@@ -36,6 +36,7 @@ double element_flops(const OpDef& op) {
                                                      "math.scale",
                                                      "math.sign"};
   const std::string& id = op.alias_of.empty() ? op.id : op.alias_of;
+  // Linear search: a report walks some thousand nodes once.
   if (std::ranges::find(kArithmetic, id) != std::end(kArithmetic)) return kCheap;
   if (id == "elementwise.div" || id == "elementwise.sqrt") return kDivision;
   return kFunction;
@@ -43,12 +44,17 @@ double element_flops(const OpDef& op) {
 
 // Of rows that norms and the like walk over, for each element.
 double row_flops(std::string_view id) {
+  // Square and add for the mean, then two multiplications.
   if (id == "math.rmsnorm") return 4;
+  // Mean (1), difference, square and add (3), scale by inv (1), weight and bias (2).
   if (id.starts_with("math.layernorm") || id == "math.groupnorm") return 7;
   if (id.starts_with("normalization.")) return 7;
+  // Magnitude and maximum, then scaling and rounding.
   if (id == "quant.dynamic") return 4;
+  // An exponential, the maximum before it, difference, sum and share.
   if (id == "math.softmax" || id == "activation.log_softmax") return kFunction + 4;
   if (id == "math.logsumexp") return kFunction + 2;
+  // (x0 c - x1 s, x0 s + x1 c): six operations for two elements.
   if (id.starts_with("positional.rope")) return 3;
   return 0;
 }
@@ -120,12 +126,14 @@ void CostEstimator::add_product(const Node& node, size_t weight, double products
     cost.flops += 2 * products;
   }
   // Terms of block-quantised weights scale each block of 32.
+  // Two float operations, multiply and add, for each 32 products.
   if (is_quantized(dtype(node, weight))) cost.flops += products / 16;
 }
 
 // The instructions of a fused node, each over all elements.
 void CostEstimator::add_program(const Node& node, double elements, NodeCost& cost) const {
   const auto program = parse_fused_program(node.attributes.text("program"), graph_.registry());
+  // The verifier has parsed it already; a cost of 0 beats an error in a report.
   if (!program) return;
   for (const FusedInstruction& instruction : program->instructions) {
     const double row = row_flops(instruction.op->id);
@@ -134,6 +142,7 @@ void CostEstimator::add_program(const Node& node, double elements, NodeCost& cos
 }
 
 // Every query meets the cached rows and, on average, half of the run's own.
+// Of T queries at positions c .. c+T-1, query i sees c+i+1 keys: on average c + (T+1)/2.
 void CostEstimator::add_cached_attention(const Node& node, NodeCost& cost) const {
   const StateDecl* state = graph_.find_state(node.attributes.text("state"));
   if (state == nullptr) return;
@@ -147,6 +156,7 @@ void CostEstimator::add_cached_attention(const Node& node, NodeCost& cost) const
     const AttributeValue* value = state->attributes.find(type);
     const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
     const auto found = text == nullptr ? std::nullopt : find_dtype(*text);
+    // A state without a type counts as f32.
     const DTypeInfo& info = dtype_info(found.value_or(DType::kF32));
     return static_cast<double>(dim(width)) * info.block_bytes / info.block_size;
   };
@@ -155,10 +165,13 @@ void CostEstimator::add_cached_attention(const Node& node, NodeCost& cost) const
   double rows = static_cast<double>(context_.cached_rows + q[0]);
   if (window > 0) {
     keys = std::min(keys, static_cast<double>(window));
+    // The oldest query's window begins `window` rows before it; later ones move on.
     rows = std::min(rows, static_cast<double>(window + q[0]));
   }
   const double scores = static_cast<double>(q[0] * q[1]) * keys;
+  // Per score and key: two products over the head, and one exponential. q[1] counts query heads.
   cost.flops += scores * (2.0 * static_cast<double>(dim("key_dim") + dim("value_dim")) + kFunction);
+  // Key-value heads and not query heads: a group shares what is read.
   cost.read_bytes += rows * static_cast<double>(dim("heads")) *
                      (row_bytes("key_type", "key_dim") + row_bytes("value_type", "value_dim"));
 }
@@ -170,6 +183,7 @@ bool CostEstimator::add_linear_arithmetic(const Node& node, NodeCost& cost) cons
   if (id == "projection.linear" || id == "projection.fused_qkv" || id == "fused.linear" ||
       is_gated) {
     const double outputs = count(shape(node.outputs[0]));
+    // Of x, which is K; the weight's own extent is the same.
     const auto columns = static_cast<double>(input(node, 0).last());
     add_product(node, 1, outputs * columns * (is_gated ? 2 : 1), cost);
     if (id.starts_with("fused.")) add_program(node, outputs, cost);
@@ -181,11 +195,14 @@ bool CostEstimator::add_linear_arithmetic(const Node& node, NodeCost& cost) cons
     // Only the experts that tokens chose are read.
     const Shape& weight = input(node, 1);
     const double chosen = count(input(node, 2));
+    // At most one expert for each choice: an upper bound, as tokens may choose the same.
     cost.weight_bytes *= std::min(1.0, chosen / std::max(1.0, static_cast<double>(weight[0])));
     return true;
   }
   if (id.starts_with("convolution.")) {
     const Shape& weight = input(node, 1);
+    // Taps of one output: input channels of a group times the kernel's area. weight[0] counts
+    // filters, or input channels where transposed.
     const double taps = weight[0] == 0 ? 0 : count(weight) / static_cast<double>(weight[0]);
     const bool is_transposed = id.find("transpose") != std::string::npos;
     cost.flops += 2 * taps * count(is_transposed ? input(node, 0) : shape(node.outputs[0]));
@@ -199,6 +216,7 @@ bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const
   const std::string& id = node.op->id;
   if (id == "math.matmul" || id == "Matmul" || id == "fused.matmul" || id == "Fused") {
     const double outputs = count(shape(node.outputs[0]));
+    // K, the contracted axis of the left operand.
     cost.flops += 2 * outputs * static_cast<double>(input(node, 0).last());
     if (id == "fused.matmul") add_program(node, outputs, cost);
     return true;
@@ -207,6 +225,7 @@ bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const
     const Shape& q = input(node, 0);
     const double scores = static_cast<double>(q[0]) * static_cast<double>(input(node, 1)[1]);
     const auto widths = static_cast<double>(q[1] + input(node, 2)[1]);
+    // Products of q kt over k and of p v over w, and the softmax of each score.
     cost.flops += scores * (2 * widths + kFunction + 4);
     add_program(node, scores, cost);
     return true;
@@ -215,6 +234,7 @@ bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const
   if (!is_attention || input(node, 0).rank() != 4) return false;
   const Shape& q = input(node, 0);
   const double scores =
+      // [batch, heads, queries, width] times the keys of [batch, kv heads, keys, width].
       static_cast<double>(q[0] * q[1] * q[2]) * static_cast<double>(input(node, 1)[2]);
   cost.flops += scores * (2.0 * static_cast<double>(q[3] + input(node, 2)[3]) + kFunction);
   return true;
@@ -223,11 +243,13 @@ bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const
 // Rows that are picked from a table, not all of it.
 void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
   const size_t table = node.op->id == "embedding.token" ? 1 : 0;
+  // Ids are on the other port: embedding.token(ids, table), gather_rows(x, ids).
   const double rows = count(input(node, 1 - table));
   const Shape& shape = input(node, table);
   const double whole = bytes(node.inputs[table]);
   const double part = shape[0] == 0 ? 0 : whole * rows / static_cast<double>(shape[0]);
   double& read = is_weight(node.inputs[table]) ? cost.weight_bytes : cost.read_bytes;
+  // add_traffic counted the whole table; this takes the rest off again, never below zero rows.
   read += std::min(whole, part) - whole;
 }
 
@@ -236,6 +258,7 @@ void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
 NodeCost CostEstimator::cost_of(const Node& node) const {
   NodeCost cost;
   const std::string& id = node.op->id;
+  // A view of the same bytes.
   if (id == "Input" || id == "shape.reshape" || node.outputs.size() + node.inputs.size() == 0 ||
       id == "graph.weight" || id == "graph.constant") {
     return cost;
@@ -246,6 +269,7 @@ NodeCost CostEstimator::cost_of(const Node& node) const {
     add_cached_attention(node, cost);
     return cost;
   }
+  // After traffic: experts.linear scales down the weight's bytes that were added above.
   if (add_linear_arithmetic(node, cost) || add_dense_arithmetic(node, cost)) return cost;
   const double elements = node.outputs.empty() ? 0 : count(shape(node.outputs[0]));
   if (id == "fused.elementwise" || id == "fused.quantize") {

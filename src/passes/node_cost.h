@@ -8,8 +8,8 @@
 
 namespace quern {
 
-// For one run. Bytes count each operand and result once, in its own type; what a cache saves or a
-// kernel reads twice is not in here.
+// The estimate serves explanations and rooflines: operations over bytes tells which bound a node
+// has.
 struct NodeCost {
   double flops = 0;         // float additions and multiplications; other functions count as several
   double int_ops = 0;       // additions and multiplications of int8 products (16 bits are two of 8)
@@ -31,6 +31,7 @@ struct CostContext {
 
 // By node. Inputs, weights, constants and reshapes cost nothing.
 // Errors: a symbol without a value.
+// A cost of 0 for a node means that it only binds or renames, not that it is free to run.
 Result<std::vector<NodeCost>> annotate_cost(const Graph& graph, const CostContext& context);
 
 }  // namespace quern

@@ -30,21 +30,28 @@ namespace {
 // nodes are compared, products fuse before elementwise groups take their parts.
 constexpr Pass kDefaultPipeline[] = {
     {"verify", verify_graph, "a graph that breaks the rules must not reach a backend"},
+    // After `verify`, which it may rely on, and before any pass that adds or removes nodes.
     {"pin_random", pin_random, "random numbers must not depend on the other passes"},
+    // Before `expand_composites`, which asks the node's own backend for its kernels.
     {"place", place, "a node must not run elsewhere than asked"},
     {"canonicalise", canonicalise},
+    // After `canonicalise`, so that an alias of a composite expands like the composite.
     {"expand_composites", expand_composites},
     {"simplify", simplify},
+    // After `simplify`, which makes equal what was spelt differently.
     {"eliminate_common_subexpressions", eliminate_common_subexpressions},
+    // The most specific pattern first: products that it takes are gone for the others.
     {"fuse_attention", fuse_attention},
     {"fuse_products", fuse_products},
     {"fuse_quantize", fuse_quantize},
     {"fuse_elementwise", fuse_elementwise},
+    // Once, at the end: every pass leaves to it what nobody reads any more.
     {"eliminate_dead_code", eliminate_dead_code},
     {"lower", lower, "a node must not lose precision or its kernel in silence"},
 };
 
 // The pass of that name; null if there is none.
+// Linear: a dozen names.
 const Pass* find_pass(std::span<const Pass> pipeline, std::string_view name) {
   const auto found = std::ranges::find(pipeline, name, &Pass::name);
   return found == pipeline.end() ? nullptr : &*found;
@@ -69,6 +76,7 @@ Result<Graph> run_pass(const Graph& graph, const Pass& pass, const PassOptions& 
   const auto start = std::chrono::steady_clock::now();
   auto next = pass.run(graph, options);
 #ifndef NDEBUG
+  // Release builds verify once, in the pass `verify`.
   if (next) {
     if (auto valid = verify(*next); !valid) next = tl::unexpected(valid.error());
   }
@@ -86,6 +94,7 @@ Result<Graph> run_pass(const Graph& graph, const Pass& pass, const PassOptions& 
 // Whether somebody outside the graph reads a result of the node by name.
 bool PassOptions::is_readable(const Graph& graph, const Node& node) const {
   if (readable.empty()) return false;
+  // By the name of any output; readable lists are short (a handful of probes).
   return std::ranges::any_of(node.outputs, [&](ValueId output) {
     return std::ranges::find(readable, graph.value(output).name) != readable.end();
   });
@@ -100,6 +109,7 @@ bool is_pass_on(const PassSelection& selection, std::string_view name) {
   const auto has = [&](const std::vector<std::string>& list) {
     return std::ranges::find(list, name) != list.end();
   };
+  // `off` wins over `only` where a name stands in both.
   return (selection.only.empty() || has(selection.only)) && !has(selection.off);
 }
 
@@ -124,6 +134,7 @@ Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
 // The observer sees the graph before and after each pass, with the seconds it took.
 Result<Graph> run_passes(const Graph& graph, std::span<const Pass> passes,
                          const PassOptions& options, const PassObserver& observer) {
+  // Passes are pure: the caller's graph stays as it was.
   Graph current = graph;
   for (const Pass& pass : passes) {
     QUERN_ASSIGN_OR_RETURN(current, run_pass(current, pass, options, observer));

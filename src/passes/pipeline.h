@@ -20,6 +20,7 @@ struct Target {
 };
 
 // What passes need to know besides the graph. A plain value.
+// Borrowed for the length of a pass; PassOptions{} compiles for no device and keeps all bits.
 struct PassOptions {
   // Values that must survive with their names, besides the outputs.
   std::vector<std::string> readable = {};
@@ -33,14 +34,17 @@ struct PassOptions {
   // first that matches wins.
   std::vector<std::pair<std::string, std::string>> placement = {};
 
+  // Whether `readable` names an output of the node.
   bool is_readable(const Graph& graph, const Node& node) const;
 };
 
+// A pass keeps no state between calls, so that compilations may run on several threads at once.
 // A rewrite: a free function from graph to graph. It may assume a verified graph and must give one.
 struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph& graph, const PassOptions& options);
   // Why it cannot be switched off; empty where it can.
+  // A clause that ends the message "The pass '...' cannot be switched off: ".
   std::string_view why_required = {};
 };
 
@@ -57,6 +61,7 @@ Result<std::vector<Pass>> select_passes(std::span<const Pass> pipeline,
 inline constexpr std::string_view kPlanMemory = "plan_memory";
 
 // Whether a selection leaves an optional pass in.
+// Names are not checked here; select_passes() does that.
 bool is_pass_on(const PassSelection& selection, std::string_view name);
 
 // Runs the passes; in debug builds the verifier runs after each. Tells `observer`, where there is

@@ -23,9 +23,12 @@ bool is_everywhere(const Node& node) {
 // The node's own wish, else the first pattern that fits its name, else the first target.
 // Stars alone are special.
 bool matches(std::string_view pattern, std::string_view name) {
+  // Names have dots, brackets and slashes: only '*' may mean more than itself.
   return matches_glob(pattern, name, 0);
 }
 
+// Three sources, the most specific first: the manifest's node, the command line's pattern, the
+// default.
 const std::string& device_for(const Node& node, const PassOptions& options) {
   if (!node.device.empty()) return node.device;
   for (const auto& [pattern, target] : options.placement) {
@@ -47,6 +50,8 @@ Result<void> check_target(const Node& node, const std::string& device, const Pas
 Result<void> check_state(const Node& node, const std::string& device,
                          std::map<std::string, std::string>& device_of_state) {
   if (node.op->find_attribute("state") == nullptr) return {};
+  // Placing two layers of one key-value state on two devices would need a copy of the cache in each
+  // run; two states can be declared instead.
   const std::string& state = node.attributes.text("state");
   const auto [known, is_new] = device_of_state.emplace(state, device);
   if (is_new || known->second == device) return {};
@@ -58,6 +63,7 @@ Result<void> check_state(const Node& node, const std::string& device,
 Result<void> check_patterns(const Graph& graph, const PassOptions& options) {
   for (const auto& [pattern, target] : options.placement) {
     const bool fits = std::ranges::any_of(graph.nodes(), [&](const Node& node) {
+      // A pattern that fits weights only would have no effect and must not look accepted.
       return !is_everywhere(node) && matches(pattern, node.name);
     });
     if (!fits) {
@@ -94,6 +100,7 @@ class Placer {
   Result<Graph> run() {
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       const Node& node = graph_.nodes()[i];
+      // No device: what is everywhere is bound, not run.
       if (devices_[i].empty()) {
         copier_.copy(node);
         continue;
@@ -102,6 +109,7 @@ class Placer {
       placed.device = devices_[i];
       std::vector<ValueId> inputs;
       for (const ValueId input : node.inputs) inputs.push_back(on_device(input, placed));
+      // Emitted and not copied, as the device is part of the node.
       copier_.emit(placed, node.op->id, inputs, node.attributes);
     }
     return copier_.finish();
@@ -112,10 +120,13 @@ class Placer {
   ValueId on_device(ValueId value, const Node& reader) {
     if (value == kNoValue) return value;
     const std::string& made_on = devices_[static_cast<size_t>(graph_.value(value).producer)];
+    // Same device or everywhere: no copy.
     if (made_on.empty() || made_on == reader.device) return copier_.mapped(value);
     const auto key = std::pair(value, reader.device);
     const auto known = copies_.find(key);
+    // The first reader's copy serves all later readers on that device.
     if (known != copies_.end()) return known->second;
+    // The copy's name tells value and target: "h.on_gpu".
     Node near = graph_.node(graph_.value(value).producer);
     near.name = graph_.value(value).name;
     near.device = reader.device;
@@ -136,6 +147,8 @@ class Placer {
 
 // With one device, nodes without a wish are left as they are and those that named it lose the
 // name: both compile to the same graph.
+// Runs before the numbering of anything that depends on devices. Only the default device in use
+// means that nothing has to be said about it in the graph.
 Result<Graph> place(const Graph& graph, const PassOptions& options) {
   if (options.targets.empty()) return graph;
   QUERN_TRY(check_patterns(graph, options));

@@ -18,9 +18,11 @@ Found same_as(ValueId value) {
 Found simplify_reshape(const SimplifyContext& context, const Draft& draft) {
   if (!draft.is("shape.reshape")) return std::nullopt;
   const ValueId x = draft.inputs[0];
+  // Symbols included, so that [T, 4] to [T, 4] goes and [T, 4] to [4, T] stays.
   if (context.type(x) == draft.type) return same_as(x);
   const Node& inner = context.producer(x);
   if (inner.op->id != "shape.reshape") return std::nullopt;
+  // The outer shape alone decides where elements go: both keep row-major order.
   return Simpler{.node = Draft{draft.op, {inner.inputs[0]}, draft.attributes, draft.type}};
 }
 
@@ -36,6 +38,7 @@ std::vector<int64_t> axes_of(std::string_view id, const Attributes& attributes, 
   int64_t a = attributes.integer("dim0"), b = attributes.integer("dim1");
   a += a < 0 ? rank : 0;
   b += b < 0 ? rank : 0;
+  // A transpose is the permutation that swaps two places of the identity.
   std::swap(axes[static_cast<size_t>(a)], axes[static_cast<size_t>(b)]);
   return axes;
 }
@@ -54,12 +57,15 @@ Found simplify_permutation(const SimplifyContext& context, const Draft& draft) {
   const bool is_double = is_permutation_op(inner.op->id);
   if (is_double) {
     const auto before = axes_of(inner.op->id, inner.attributes, draft.type.rank());
+    // Output axis i comes from axis axes[i] of the middle, which came from before[axes[i]] of the
+    // source.
     for (int64_t& axis : axes) axis = before[static_cast<size_t>(axis)];
     source = inner.inputs[0];
   }
   std::vector<int64_t> identity(axes.size());
   std::iota(identity.begin(), identity.end(), int64_t{0});
   if (axes == identity) return same_as(source);
+  // One permutation alone has no simpler form.
   if (!is_double) return std::nullopt;
   return Simpler{.node =
                      Draft{context.op("shape.permute"), {source}, {{"order", axes}}, draft.type}};
@@ -76,6 +82,7 @@ std::optional<Bounds> bounds_of(const Attributes& attributes, const TensorType& 
   bounds.axis += bounds.axis < 0 ? x.rank() : 0;
   const Dim& extent = x.dims[static_cast<size_t>(bounds.axis)];
   if (!extent.is_constant()) return std::nullopt;
+  // As in canonicalise: the whole axis.
   if (bounds.end == 0) bounds.end = extent.factor;
   return bounds;
 }
@@ -92,6 +99,7 @@ Found simplify_slice(const SimplifyContext& context, const Draft& draft) {
   if (!outer_bounds || !inner_bounds || outer_bounds->axis != inner_bounds->axis) {
     return std::nullopt;
   }
+  // x[a : b][c : d] = x[a + c : a + d].
   const int64_t end = inner_bounds->start + outer_bounds->end;
   if (end == 0) return std::nullopt;  // would mean the whole axis
   Attributes attributes{{"dim", outer_bounds->axis},
@@ -106,6 +114,7 @@ Found simplify_rest(const SimplifyContext& context, const Draft& draft) {
   if (draft.is("shape.concat") && draft.inputs.size() == 1) return same_as(x);
   if (draft.is("shape.broadcast") && context.type(x) == draft.type) return same_as(x);
   if (draft.is("shape.select_rows") && draft.inputs[0] == draft.inputs[1]) return same_as(x);
+  // [B, T, H*D] -> [B, H, T, D] -> [B, T, H*D]: every element is back where it was.
   if (draft.is("shape.merge_heads") && context.is_made_by(x, "shape.view_as_heads")) {
     return same_as(context.producer(x).inputs[0]);
   }

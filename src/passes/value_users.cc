@@ -14,6 +14,7 @@ ValueUsers::ValueUsers(const Graph& graph, const PassOptions& options)
     for (const ValueId input : graph.node(id).inputs) {
       if (input == kNoValue) continue;
       auto& users = users_[static_cast<size_t>(input)];
+      // Nodes come in order, so a second port of one node is the last entry.
       if (users.empty() || users.back() != id) users.push_back(id);
     }
   }
@@ -21,6 +22,7 @@ ValueUsers::ValueUsers(const Graph& graph, const PassOptions& options)
     is_visible_[static_cast<size_t>(output.value)] = true;
   }
   for (const std::string& name : options.readable) {
+    // A name that the graph lacks is `verify`'s to report.
     const ValueId value = graph.find_value(name);
     if (value != kNoValue) is_visible_[static_cast<size_t>(value)] = true;
   }

@@ -13,6 +13,7 @@ struct PassOptions;
 // Made once per pass; the graph must outlive it.
 class ValueUsers {
  public:
+  // One walk over nodes; `options` is read in the constructor only.
   ValueUsers(const Graph& graph, const PassOptions& options);
 
   // Nodes that read the value, each once, in order.

@@ -20,16 +20,19 @@ Result<void> bind_dim(const Dim& dim, int64_t extent, int axis, const std::strin
     return fail::invalid("Input '{}' has {} along axis {}; the graph needs {}.", name, extent, axis,
                          dim.factor);
   }
+  // [2*T] takes even extents only. A factor of 0 comes from text forms; it would divide by zero.
   if (dim.factor == 0 || extent % dim.factor != 0) {
     return fail::invalid("Input '{}' has {} along axis {}; the graph needs a multiple of {}.", name,
                          extent, axis, dim.factor);
   }
   const int64_t value = extent / dim.factor;
+  // Negative: not bound yet. A bound value of 0 is one like any other: an empty batch.
   const int64_t known = symbols.get(dim.symbol);
   if (known >= 0 && known != value) {
     return fail::invalid("Input '{}' gives {} = {} along axis {}; another input gives {}.", name,
                          dim.symbol, value, axis, known);
   }
+  // Writing an equal value again is harmless and saves a branch.
   symbols.set(dim.symbol, value);
   return {};
 }
@@ -41,6 +44,7 @@ Result<void> bind_input(const std::string& name, const TensorType& type, const T
     return fail::invalid("Input '{}' is {}; the graph needs {}.", name, dtype_name(tensor.dtype()),
                          dtype_name(type.dtype));
   }
+  // The whole shape in the text, as no single axis is at fault.
   if (tensor.shape().rank() != type.rank()) {
     return fail::invalid("Input '{}' has shape {}; the graph needs {}.", name,
                          tensor.shape().to_string(), type.to_string());
@@ -56,10 +60,12 @@ Result<void> bind_input(const std::string& name, const TensorType& type, const T
 Result<void> check_states(const Graph& graph, const RunArguments& arguments) {
   for (const StateDecl& state : graph.states()) {
     const auto it = arguments.states.find(state.name);
+    // A null store would be found by the first kernel, too late to name the state.
     if (it == arguments.states.end() || it->second == nullptr) {
       return fail::invalid("The graph's state '{}' is not bound.", state.name);
     }
   }
+  // A store under a misspelt name means that the caller expects it to change.
   for (const auto& [name, store] : arguments.states) {
     if (graph.find_state(name) == nullptr) {
       return fail::invalid("The graph has no state '{}'.", name);
@@ -80,6 +86,7 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
                                     const RunArguments& arguments) {
   SymbolValues symbols;
   for (const NodeId id : inputs) {
+    // Inputs are bound by the node's name, which is also that of its value.
     const Node& node = graph.node(id);
     const auto it = arguments.inputs.find(node.name);
     if (it == arguments.inputs.end()) {
@@ -91,6 +98,7 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
   if (arguments.inputs.size() != inputs.size()) {
     for (const auto& [name, tensor] : arguments.inputs) {
       const ValueId value = graph.find_value(name);
+      // The name of an inner value is no input either: binding one would be without effect.
       if (value == kNoValue || graph.node(graph.value(value).producer).op->id != "Input") {
         return fail::invalid("The graph has no input '{}'.", name);
       }
@@ -104,6 +112,7 @@ Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> 
 Result<void> check_output_names(const RunArguments& arguments,
                                 std::span<const GraphOutput> results) {
   for (const auto& [name, tensor] : arguments.outputs) {
+    // Results are few; the readable values count as results.
     const bool is_known = std::ranges::any_of(
         results, [&](const GraphOutput& result) { return result.name == name; });
     if (!is_known) return fail::invalid("The graph has no output '{}' to write.", name);
@@ -122,6 +131,7 @@ Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::stri
                          dtype_name(output.dtype()), output.shape().to_string(), dtype_name(dtype),
                          shape.to_string());
   }
+  // Read-only memory, such as a mapped file, is refused here and not by a fault in a kernel.
   Buffer buffer = output.buffer();
   QUERN_TRY(buffer.mutable_host_view());
   return &output;
@@ -133,7 +143,9 @@ Result<void> copy_to_output(const Tensor& result, const Tensor& output) {
   Buffer buffer = output.buffer();
   QUERN_ASSIGN_OR_RETURN(const auto destination, buffer.mutable_host_view());
   const auto size = static_cast<size_t>(result.size_bytes());
+  // The run wrote straight into the caller's memory.
   if (source.data() == destination.data()) return {};
+  // Outputs that the caller laid over each other are his affair, but not undefined behaviour.
   if (size > 0) std::memmove(destination.data(), source.data(), size);
   return {};
 }
@@ -143,6 +155,7 @@ Result<std::vector<GraphOutput>> readable_outputs(const Graph& graph,
                                                   const std::vector<std::string>& readable) {
   std::vector<GraphOutput> outputs(graph.outputs().begin(), graph.outputs().end());
   for (const std::string& name : readable) {
+    // An output's name may differ from its value's; readable names are those of values.
     const ValueId value = graph.find_value(name);
     if (value == kNoValue) return fail::not_found("The graph has no value '{}' to read.", name);
     outputs.push_back({name, value});

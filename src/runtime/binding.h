@@ -15,6 +15,7 @@ namespace quern {
 // extents, and agrees with the inputs before it on every symbol; no input is given that the graph
 // does not have; each state is bound, and no other.
 // Errors: kInvalidArgument, naming the input or state, what was given and what is wanted.
+// A symbol that no input has stays unbound; resolving a shape with it is then an error of the run.
 Result<SymbolValues> bind_arguments(const Graph& graph, const RunArguments& arguments);
 // The same for a caller that keeps graph.inputs() from run to run.
 Result<SymbolValues> bind_arguments(const Graph& graph, std::span<const NodeId> inputs,
@@ -31,10 +32,12 @@ Result<void> check_output_names(const RunArguments& arguments,
 
 // The caller's memory for a result of this type, or null where it gave none.
 // Errors: another dtype or shape; memory that cannot be written.
+// The tensor is owned by `arguments` and valid as long as they are.
 Result<const Tensor*> find_bound_output(const RunArguments& arguments, std::string_view name,
                                         DType dtype, const Shape& shape);
 
 // Copies a result into the caller's memory.
+// Both in host memory and of one type; the same memory is left as it is. Errors: device memory.
 Result<void> copy_to_output(const Tensor& result, const Tensor& output);
 
 }  // namespace quern

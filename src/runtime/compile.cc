@@ -16,13 +16,16 @@ Result<std::unique_ptr<Artifact>> compile_graph(const Graph& graph, const Backen
       .readable = options.readable,
       .numerics = options.numerics,
       .fusions = backend.fusions(),
+      // One target: a single device, so that `place` checks names and adds no copies.
       .targets = {{std::string(backend.name()), &backend, &capabilities}},
       .placement = options.placement};
   QUERN_ASSIGN_OR_RETURN(const auto passes, select_passes(default_pipeline(), options.passes));
   QUERN_ASSIGN_OR_RETURN(const Graph optimized,
                          run_passes(graph, passes, pass_options, options.observer));
+  // `lower` has asked already where it ran; a selection of passes cannot switch this one off.
   for (const Node& node : optimized.nodes()) QUERN_TRY(backend.legal(optimized, node));
   QUERN_ASSIGN_OR_RETURN(auto artifact, backend.compile(optimized, options));
+  // What a backend emits is checked by the backend's own validator before anybody loads it.
   QUERN_TRY(backend.validate(*artifact));
   return artifact;
 }

@@ -27,6 +27,7 @@ std::string_view numerics_name(Numerics numerics) {
 
 // Nothing for other words.
 std::optional<Numerics> find_numerics(std::string_view name) {
+  // The words are the enumeration's own: one table for both directions.
   for (const Numerics n : {Numerics::kStrict, Numerics::kDeterministic, Numerics::kFast}) {
     if (numerics_name(n) == name) return n;
   }
@@ -57,6 +58,7 @@ Result<void> Device::keep_packed_weights(const std::string& folder) {
                              capabilities().arch);
 }
 
+// By support alone, which is all that a backend with one kernel per operation can say.
 KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
   const Support support = supports(*node.op);
   switch (support.kind) {
@@ -75,6 +77,7 @@ KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabi
 }
 
 // Linear: graphs have few outputs.
+// Null for a name that the run did not give; owned by the result.
 const Tensor* RunResult::find(std::string_view name) const {
   for (const auto& [known, tensor] : values) {
     if (known == name) return &tensor;
@@ -83,6 +86,7 @@ const Tensor* RunResult::find(std::string_view name) const {
 }
 
 // There is one way to run: every backend implements submit(), and this is what waits for it.
+// The submission ends with this call; its error is the run's.
 Result<RunResult> Executable::run(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const auto submission, submit(arguments));
   return submission->wait();

@@ -19,6 +19,7 @@ bool is_bound_before(const Node& node) {
 // Nodes that take time: the plan's steps, or all that compute where there is no plan.
 std::vector<NodeId> running_nodes(const Artifact& artifact) {
   std::vector<NodeId> nodes;
+  // Dead nodes and views are no steps: they take no time.
   if (const MemoryPlan* plan = artifact.memory_plan()) {
     for (const MemoryStep& step : plan->steps) nodes.push_back(step.node);
     return nodes;
@@ -37,10 +38,13 @@ double divide(double amount, double rate) {
 // The roofline model (Williams, Waterman, Patterson 2009), and the start of the node on top.
 void predict(const DeviceRoof& roof, ExplainedNode& node) {
   const double traffic = divide(node.cost.bytes(), roof.bytes_per_second);
+  // Float and integer units are added up and not overlapped: most nodes use one of them only.
   const double arithmetic = divide(node.cost.flops, roof.flops_per_second) +
                             divide(node.cost.int_ops, roof.int_ops_per_second);
   node.roof_seconds = std::max(traffic, arithmetic);
+  // `step_seconds` is what the device needs for a node without work.
   node.predicted_seconds = node.roof_seconds + roof.step_seconds;
+  // Equal, as with unknown rates (0 and 0), counts as memory: most nodes of a model are.
   node.bound = traffic >= arithmetic ? "memory" : "arithmetic";
   if (node.roof_seconds < roof.step_seconds) node.bound = "dispatch";
 }
@@ -61,12 +65,15 @@ std::string group_of(std::string_view name) {
   std::string group;
   for (size_t i = 0; i < name.size();) {
     size_t end = i;
+    // Letters and digits make a part: in "q4_0.attn" the '_' ends "q4", so "q4_*.attn", but "q4"
+    // stays.
     while (end < name.size() && std::isalnum(static_cast<unsigned char>(name[end])) != 0) ++end;
     const std::string_view part = name.substr(i, end - i);
     const bool is_number = !part.empty() && std::ranges::all_of(part, [](unsigned char c) {
       return std::isdigit(c) != 0;
     });
     group += is_number ? std::string_view("*") : part;
+    // The character between two parts is kept.
     if (end < name.size()) group += name[end];
     i = end + 1;
   }
@@ -79,6 +86,7 @@ std::string_view family_of(const OpDef& op) {
   const auto is_of = [&](std::initializer_list<std::string_view> prefixes) {
     return std::ranges::any_of(prefixes, [&](std::string_view p) { return id.starts_with(p); });
   };
+  // Order matters: "fused.linear" must come before the elementwise rest, "Fused" is the composite.
   if (is_of({"projection.", "fused.linear", "fused.gated", "fused.matmul", "math.matmul", "Matmul",
              "experts.linear", "convolution.", "Fused"})) {
     return "products";
@@ -101,6 +109,7 @@ Result<Explanation> explain(const Artifact& artifact, const Backend& backend,
   QUERN_ASSIGN_OR_RETURN(const auto costs, annotate_cost(graph, context));
   Explanation made{.nodes = {}, .roof = roof, .total = {}, .memory = {}};
   QUERN_ASSIGN_OR_RETURN(made.memory, sizes_of(artifact, context.symbols));
+  // From "not measured" to a sum.
   if (!measured.empty()) made.measured_seconds = 0;
   for (const NodeId id : running_nodes(artifact)) {
     const Node& node = graph.node(id);
@@ -119,6 +128,7 @@ Result<Explanation> explain(const Artifact& artifact, const Backend& backend,
     made.total += row.cost;
     made.roof_seconds += row.roof_seconds;
     made.predicted_seconds += row.predicted_seconds;
+    // Negative: the node did not run in this profile.
     if (row.measured_seconds > 0) made.measured_seconds += row.measured_seconds;
     made.nodes.push_back(std::move(row));
   }

@@ -51,11 +51,13 @@ struct Explanation {
 
 // `measured` holds seconds per run by node of the artifact's graph, negative where a node did not
 // run; empty if nothing was measured.
+// `measured`, where not empty, has an entry for each node of the graph, run or not.
 // Errors: a symbol without a value, sizes past the limits.
 Result<Explanation> explain(const Artifact& artifact, const Backend& backend,
                             const Capabilities& capabilities, const DeviceRoof& roof,
                             const CostContext& context, std::span<const double> measured);
 
+// All layers of a model then add up to one row of a report.
 // "blk.12.ffn_down" is of the group "blk.*.ffn_down".
 std::string group_of(std::string_view node_name);
 // The kind of work of an operation, for sums.

@@ -40,9 +40,11 @@ class Side {
     side.name_ = where.backend->name();
     const CompileOptions options{.numerics = numerics, .readable = std::move(readable)};
     auto executable = compile_and_load(graph, *where.backend, *where.device, weights, options);
+    // With two devices in play, an error without a name would be of no use.
     if (!executable) return tl::unexpected(executable.error().with_context(side.name_));
     side.executable_ = std::move(*executable);
     for (const StateDecl& state : graph.states()) {
+      // Stores of its own: the two sides must not see each other's rows.
       QUERN_ASSIGN_OR_RETURN(auto store, where.device->make_kv_store(state));
       QUERN_ASSIGN_OR_RETURN([[maybe_unused]] const int32_t sequence, store->create_sequence());
       side.stores_.emplace(state.name, std::move(store));
@@ -54,6 +56,7 @@ class Side {
   Result<Values> run(const ComparedRun& run) {
     RunArguments arguments{.inputs = run.inputs, .states = {}, .stream = 0};
     for (const auto& [name, store] : stores_) {
+      // Before the run, which writes behind the committed rows.
       QUERN_TRY(store->reserve(0, run.num_rows));
       arguments.states.emplace(name, store.get());
     }
@@ -63,6 +66,7 @@ class Side {
     }
     for (const auto& [name, store] : stores_) QUERN_TRY(store->commit(0, run.num_rows));
     Values values;
+    // A value may come as an output and as a readable one, with equal bytes.
     for (auto& [name, tensor] : result->values) values.insert_or_assign(name, std::move(tensor));
     return values;
   }
@@ -90,10 +94,12 @@ class Comparer {
 
   // Every value first; the whole graph only where that shows nothing.
   Result<GraphComparison> run() {
+    // The reference is slow: each of its runs happens once and is kept.
     QUERN_TRY(run_expected());
     step();
     QUERN_TRY(compare_every_value());
     step();
+    // Only where single values agree can the fault lie in what nodes become together.
     if (!result_.first) QUERN_TRY(compare_whole_graph());
     step();
     return std::move(result_);
@@ -102,6 +108,7 @@ class Comparer {
  private:
   // For the caller's progress.
   void step() {
+    // The three searches above; the halving inside the last is not known beforehand.
     if (options_.progress) options_.progress(++num_steps_, 3);
   }
 
@@ -135,19 +142,24 @@ class Comparer {
   // kept. Then the fault is narrowed down by keeping one more value at a time.
   Result<void> compare_whole_graph() {
     std::optional<size_t> run;
+    // No value kept: fusions and shared memory are those of ordinary use.
     QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({}, output_values()));
     if (!run) return {};
     const std::vector<ValueId> values = values_in_order();
     size_t low = 0, high = values.size();  // values before `low` are right, `high` - 1 is wrong
+    // About log2(values) compilations, 10 for a thousand. Assumes that what is wrong stays wrong
+    // downstream, which holds for a fault of one kernel and not for one that cancels out.
     while (low + 1 < high) {
       const size_t middle = low + (high - low) / 2;
       const ValueId value = values[middle - 1];
       QUERN_ASSIGN_OR_RETURN(const auto found,
                              first_divergent_run({graph_.value(value).name}, {value}));
+      // Keeping values[middle - 1] splits the fused node there: wrong still, the fault is above.
       (found ? high : low) = middle;
     }
     const ValueId culprit = values[high - 1];
     QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({graph_.value(culprit).name}, {culprit}));
+    // The culprit's run is repeated, since `note` must describe it and not the last one tried.
     // Keeping the value may hide the fault; then the outputs themselves are all there is to name.
     if (!run) {
       QUERN_ASSIGN_OR_RETURN(run, first_divergent_run({}, output_values()));
@@ -176,12 +188,14 @@ class Comparer {
   Result<std::optional<size_t>> first_divergent_run(std::vector<std::string> readable,
                                                     const std::vector<ValueId>& compared) {
     QUERN_ASSIGN_OR_RETURN(Side side, load(actual_, std::move(readable)));
+    // From the first run on, as states carry over.
     for (size_t i = 0; i < runs_.size(); ++i) {
       QUERN_ASSIGN_OR_RETURN(Values values, side.run(runs_[i]));
       for (const ValueId value : compared) {
         QUERN_ASSIGN_OR_RETURN(const auto difference, difference_of(i, value, values));
         if (!difference) continue;
         note(i, value, *difference);
+        // Only one value was looked at.
         result_.num_divergent = 1;
         keep(i, std::move(values));
         return std::optional<size_t>(i);
@@ -195,15 +209,19 @@ class Comparer {
                                                         const Values& values) {
     const Tensor* actual = find(values, value);
     const Tensor* expected = find(expected_values_[run], value);
+    // Compiled away on one side: no claim about it is possible.
     if (actual == nullptr || expected == nullptr) return std::optional<TensorDifference>();
     QUERN_ASSIGN_OR_RETURN(const auto difference, compare_tensors(*actual, *expected));
+    // Equal bits, or farther apart than allowed: in both cases the answer is known.
     if (!difference || difference->max_relative > options_.tolerance) return difference;
     result_.worst_relative = std::max(result_.worst_relative, difference->max_relative);
+    // With tolerance 0 a difference of max_relative 0 (the sign of a zero) is a divergence.
     if (options_.tolerance > 0) return std::optional<TensorDifference>();
     return difference;
   }
 
   // A value by its own name, or as an output that has another one.
+  // Null where neither name is there; owned by `values`.
   const Tensor* find(const Values& values, ValueId value) const {
     if (const auto it = values.find(graph_.value(value).name); it != values.end())
       return &it->second;
@@ -216,6 +234,7 @@ class Comparer {
 
   // The first value in the graph's order is where the fault lies.
   Result<void> compare_values(size_t run, const Values& values) {
+    // Counted anew for each run; all runs have the same values.
     result_.num_values = 0;
     for (const ValueId value : values_in_order()) {
       QUERN_ASSIGN_OR_RETURN(const auto difference, difference_of(run, value, values));
@@ -242,6 +261,7 @@ class Comparer {
   void keep(size_t run, Values values) {
     result_.actual = std::move(values);
     result_.expected = expected_values_[run];
+    // So that a repro of the node finds its inputs, whether computed or given.
     for (const auto& [name, tensor] : runs_[run].inputs) result_.expected.emplace(name, tensor);
   }
 

@@ -58,11 +58,13 @@ struct GraphComparison {
   double worst_relative = 0;  // of all values within the tolerance
   // Of the run of the first divergence, by value name: what each device computed.
   std::map<std::string, Tensor, std::less<>> actual;
+  // `expected` also holds the inputs of that run, so that a node can be run again alone.
   std::map<std::string, Tensor, std::less<>> expected;
 };
 
-// Compares the outputs as the graph is usually compiled, then the value of every node. At the first
-// run that diverges it stops. Errors: those of compiling and running, with the device's name.
+// Where the devices agree it costs one compilation on `expected` and two on `actual`, each with all
+// runs; a divergence of the whole graph costs some more on `actual`. `weights` may be null for a
+// graph without.
 Result<GraphComparison> compare_graph(const Graph& graph, const WeightSource* weights,
                                       const ComparedDevice& actual, const ComparedDevice& expected,
                                       std::span<const ComparedRun> runs,

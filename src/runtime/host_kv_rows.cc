@@ -19,8 +19,10 @@ void HostKvStore::copy_row_out(int64_t layer, int64_t sequence, int64_t head, in
   if (is_quantized(key_type_)) {
     std::memcpy(row, keys + in_page * key_row_bytes_, static_cast<size_t>(key_row_bytes_));
   } else {
+    // Float formats have blocks of one element: the bytes of a number.
     const int64_t size = dtype_info(key_type_).block_bytes;
     for (int64_t d = 0; d < key_dim_; ++d) {
+      // [key_dim][64] in the page becomes [key_dim] in the row.
       std::memcpy(row + d * size, keys + (d * kKvPageRows + in_page) * size,
                   static_cast<size_t>(size));
     }
@@ -29,6 +31,7 @@ void HostKvStore::copy_row_out(int64_t layer, int64_t sequence, int64_t head, in
   std::memcpy(row, value_page(layer, sequence, head, page) + in_page * value_row_bytes_,
               static_cast<size_t>(value_row_bytes_));
   if (!keeps_unrotated_) return;
+  // The row's parts: key, value, unrotated key.
   std::memcpy(row + value_row_bytes_, unrotated_row(layer, sequence, head, position),
               static_cast<size_t>(unrotated_row_bytes_));
 }
@@ -55,6 +58,7 @@ void HostKvStore::copy_row_in(int64_t layer, int64_t sequence, int64_t head, int
               static_cast<size_t>(unrotated_row_bytes_));
 }
 
+// memmove over the page would not do, since float keys lie in columns.
 // Row by row through a buffer: source and target are often in one page.
 Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
@@ -64,6 +68,7 @@ Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t cou
   }
   // Pages from the first that changes are made the sequence's own; those behind the new end go.
   const int64_t length = found->length - count;
+  // From the page of the first moved row. Pages before it keep being shared with clones.
   QUERN_TRY(unshare(*found, start / kKvPageRows, ceil_divide(length, kKvPageRows)));
   std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
   for (int64_t layer = 0; layer < num_layers_; ++layer) {
@@ -75,12 +80,14 @@ Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t cou
       }
     }
   }
+  // Frees the pages behind the new end and gives up reserved rows.
   return truncate(sequence, length);
 }
 
 // Order: layer, head, position.
 Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const {
   QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));
+  // Rows exist in memory, so that their bytes fit in int64.
   const int64_t count = num_layers_ * num_heads_ * found->length;
   std::vector<std::byte> rows(static_cast<size_t>(count * row_bytes()));
   std::byte* row = rows.data();
@@ -97,6 +104,7 @@ Result<std::vector<std::byte>> HostKvStore::export_rows(int32_t sequence) const 
 // Checks sizes before it makes a sequence.
 Result<int32_t> HostKvStore::import_rows(int64_t length, std::span<const std::byte> rows) {
   const auto per_layer = checked_multiply(length, num_heads_ * row_bytes());
+  // length < 0 is checked after the products, which checked_multiply takes in its stride.
   const auto wanted = per_layer ? checked_multiply(*per_layer, num_layers_) : std::nullopt;
   // Sizes from files: products are checked before they are compared.
   if (length < 0 || !wanted || *wanted != static_cast<int64_t>(rows.size())) {
@@ -106,6 +114,7 @@ Result<int32_t> HostKvStore::import_rows(int64_t length, std::span<const std::by
   QUERN_ASSIGN_OR_RETURN(const int32_t sequence, create_sequence());
   const auto reserved = reserve(sequence, length);
   if (!reserved) {
+    // Import succeeds as a whole or leaves the store as it was.
     QUERN_TRY(remove_sequence(sequence));  // the caller never learns its id
     return tl::unexpected(reserved.error());
   }

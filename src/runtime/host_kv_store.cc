@@ -15,6 +15,7 @@ namespace quern {
 namespace {
 
 // Rows are stored in f32 staging before and after conversion; head dims are at most this.
+// 16 KiB of stack in f32; real heads have 64 to 256 values.
 constexpr int64_t kMaxHeadDim = 4096;
 
 // Errors name the state and the attribute.
@@ -27,6 +28,7 @@ Result<DType> cache_type(const StateDecl& declaration, std::string_view name) {
   }
   const auto dtype = find_dtype(*text);
   const bool is_known =
+      // Formats whose encoder is part of the numerics; 32-block ones only, as heads are short.
       dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 || *dtype == DType::kBF16 ||
                 *dtype == DType::kQ8_0 || *dtype == DType::kQ4_0);
   if (!is_known || !can_encode(*dtype)) {
@@ -41,6 +43,7 @@ Result<DType> cache_type(const StateDecl& declaration, std::string_view name) {
 // Bytes of one stored row: whole blocks.
 int64_t stored_bytes(DType dtype, int64_t dim) {
   const DTypeInfo& info = dtype_info(dtype);
+  // A head of 80 values in q8_0 takes 3 blocks, the last half full.
   return ceil_divide(dim, info.block_size) * info.block_bytes;
 }
 
@@ -52,6 +55,7 @@ void encode_row(DType dtype, std::span<const float> row, std::byte* out) {
   }
   const int64_t padded = round_up(static_cast<int64_t>(row.size()), dtype_info(dtype).block_size);
   std::vector<float> staging(static_cast<size_t>(padded), 0.0F);
+  // The padding is zeros: neutral in every dot product, and no larger amax in the last block.
   std::ranges::copy(row, staging.begin());
   quantize_row(dtype, staging.data(), out, padded);
 }
@@ -82,6 +86,7 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
   for (const auto* name : {"layers", "heads", "key_dim", "value_dim"}) {
     const AttributeValue* value = a.find(name);
     const auto* number = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    // Refused with the attribute's name; 2^20 layers or heads are far beyond any model.
     if (number == nullptr || *number < 1 || *number > (1 << 20)) {
       return fail::invalid("State '{}' needs the attribute '{}', from 1 to 1048576.",
                            declaration.name, name);
@@ -101,11 +106,14 @@ Result<std::unique_ptr<HostKvStore>> HostKvStore::make(const StateDecl& declarat
   store->key_row_bytes_ = stored_bytes(store->key_type_, store->key_dim_);
   store->value_row_bytes_ = stored_bytes(store->value_type_, store->value_dim_);
   const AttributeValue* keeps = a.find("keeps_unrotated");
+  // Absent means false: stores of models without eviction need no unrotated keys.
   const auto* flag = keeps == nullptr ? nullptr : std::get_if<bool>(keeps);
   store->keeps_unrotated_ = flag != nullptr && *flag;
+  // f32 whatever the cache type: they are rotated anew, so rounding must not add up.
   store->unrotated_row_bytes_ = store->keeps_unrotated_ ? store->key_dim_ * 4 : 0;
   // The unrotated keys are floats: their part starts aligned, whatever lies before it.
   store->head_block_bytes_ = round_up(store->row_bytes() * kKvPageRows, 64);
+  // At most 2^21.6 bytes for a head times 2^40: below 2^62.
   store->page_bytes_ = store->head_block_bytes_ * store->num_heads_ * store->num_layers_;
   return store;
 }
@@ -120,6 +128,7 @@ Result<HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) {
 }
 
 Result<const HostKvStore::Sequence*> HostKvStore::find(int32_t sequence) const {
+  // The search changes nothing; the constness of what it finds is restored.
   QUERN_ASSIGN_OR_RETURN(const Sequence* found, const_cast<HostKvStore*>(this)->find(sequence));
   return found;
 }
@@ -132,6 +141,7 @@ const HostKvStore::Sequence& HostKvStore::at(int64_t sequence) const {
 
 // Ids are small: the lowest free one, so that tables by id stay dense.
 Result<int32_t> HostKvStore::create_sequence() {
+  // Linear: an engine has some dozens of sequences.
   for (size_t id = 0; id < sequences_.size(); ++id) {
     if (sequences_[id] != nullptr) continue;
     sequences_[id] = std::make_unique<Sequence>();
@@ -152,6 +162,7 @@ Result<void> HostKvStore::remove_sequence(int32_t sequence) {
 Result<int32_t> HostKvStore::clone_sequence(int32_t sequence) {
   QUERN_ASSIGN_OR_RETURN(const Sequence* source, std::as_const(*this).find(sequence));
   Sequence copy = *source;
+  // May grow sequences_, so that `source` must not be used after this.
   QUERN_ASSIGN_OR_RETURN(const int32_t id, create_sequence());
   *sequences_[static_cast<size_t>(id)] = std::move(copy);
   return id;
@@ -166,6 +177,7 @@ Result<int64_t> HostKvStore::length(int32_t sequence) const {
 // Errors: kResourceExhausted from the allocation.
 Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
   auto page = std::make_shared<KvPage>();
+  // Zeroed and aligned to 64 bytes or more: see Buffer.
   QUERN_ASSIGN_OR_RETURN(page->buffer, Buffer::allocate_host(page_bytes_));
   QUERN_ASSIGN_OR_RETURN(const auto bytes, page->buffer.mutable_host_view());
   page->data = bytes.data();
@@ -177,6 +189,7 @@ Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t las
   const int64_t end = std::min(last, static_cast<int64_t>(sequence.pages.size()));
   for (int64_t page = first; page < end; ++page) {
     auto& slot = sequence.pages[static_cast<size_t>(page)];
+    // Kernels never hold pages between runs.
     if (slot.use_count() == 1) continue;
     QUERN_ASSIGN_OR_RETURN(auto copy, new_page());
     std::memcpy(copy->data, slot->data, static_cast<size_t>(page_bytes_));
@@ -188,16 +201,19 @@ Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t las
 // Pages that the rows need, each the sequence's own from the first that will be written.
 Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));
+  // Far below the overflow of length + count, far above any context.
   if (count < 0 || count > (int64_t{1} << 40)) {
     return fail::invalid("{} rows cannot be reserved in a key-value store.", count);
   }
   const int64_t wanted = found->length + count;
   // The page that holds the next row may be half full and shared with a clone.
+  // Pages before the next row's stay shared: nothing writes them.
   QUERN_TRY(unshare(*found, found->length / kKvPageRows, ceil_divide(wanted, kKvPageRows)));
   while (static_cast<int64_t>(found->pages.size()) * kKvPageRows < wanted) {
     QUERN_ASSIGN_OR_RETURN(auto page, new_page());
     found->pages.push_back(std::move(page));
   }
+  // Reserving less than before gives nothing back.
   found->reserved = std::max(found->reserved, wanted);
   return {};
 }
@@ -219,6 +235,7 @@ Result<void> HostKvStore::truncate(int32_t sequence, int64_t length) {
   if (length < 0 || length > found->length) {
     return fail::out_of_range("A sequence of {} rows cannot be cut to {}.", found->length, length);
   }
+  // Rows behind the end may still lie in the last page; a later reserve writes over them.
   found->length = length;
   found->reserved = length;
   found->pages.resize(static_cast<size_t>(ceil_divide(length, kKvPageRows)));
@@ -232,6 +249,7 @@ int64_t HostKvStore::size_bytes() const {
     if (sequence == nullptr) continue;
     for (const auto& page : sequence->pages) pages.push_back(page.get());
   }
+  // By address: shared pages come beside each other.
   std::ranges::sort(pages);
   const auto duplicates = std::ranges::unique(pages);
   return static_cast<int64_t>(pages.size() - duplicates.size()) * page_bytes_;
@@ -239,6 +257,7 @@ int64_t HostKvStore::size_bytes() const {
 
 // Kernels ask with ids from outside, so any number is allowed.
 int64_t HostKvStore::capacity(int64_t sequence) const {
+  // Below every position, so that a kernel's check `position < capacity` refuses the id.
   if (sequence < 0 || static_cast<size_t>(sequence) >= sequences_.size()) return -1;
   const auto& found = sequences_[static_cast<size_t>(sequence)];
   return found == nullptr ? -1 : found->reserved;
@@ -259,6 +278,7 @@ std::byte* HostKvStore::key_page(int64_t layer, int64_t sequence, int64_t head,
 // Values follow all keys of the page.
 std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head,
                                    int64_t page) const {
+  // Quantised or not, the 64 keys of a head take key_row_bytes_ * 64 bytes.
   return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
 }
 
@@ -274,6 +294,7 @@ void HostKvStore::write_key(int64_t layer, int64_t sequence, int64_t head, int64
   const int64_t size = dtype_info(key_type_).block_bytes;
   std::array<std::byte, kMaxHeadDim * 4> staging;
   encode_row(key_type_, key, staging.data());
+  // One strided write per element here makes each chunk of scores 64 loads beside each other.
   for (int64_t d = 0; d < key_dim_; ++d) {
     std::memcpy(keys + (d * kKvPageRows + row) * size, staging.data() + d * size,
                 static_cast<size_t>(size));
@@ -285,6 +306,7 @@ void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t p
                         std::span<const float> key, std::span<const float> value) {
   write_key(layer, sequence, head, position, key);
   std::byte* values = value_page(layer, sequence, head, position / kKvPageRows);
+  // Values stay by row: the weighted sum walks keys and adds whole rows.
   encode_row(value_type_, value, values + position % kKvPageRows * value_row_bytes_);
 }
 

@@ -15,6 +15,8 @@ namespace {
 int64_t argmax(std::span<const float> row) {
   size_t best = 0;
   for (size_t i = 1; i < row.size(); ++i) {
+    // Strictly greater keeps the lowest index among equals. A NaN in front gives way to what
+    // follows.
     if (row[i] > row[best] || std::isnan(row[best])) best = i;
   }
   return static_cast<int64_t>(best);
@@ -29,6 +31,7 @@ LogitParity compare_logits(std::span<const float> logits, std::span<const float>
   for (size_t i = 0; i < expected.size(); ++i) {
     const double a = logits[i], b = expected[i];
     const bool is_equal =
+        // Bits and not values: +0 and -0 differ under strict.
         std::bit_cast<uint32_t>(logits[i]) == std::bit_cast<uint32_t>(expected[i]);
     parity.has_equal_bits = parity.has_equal_bits && is_equal;
     // A model may forbid tokens with -infinity; they say nothing about the angle.
@@ -39,7 +42,9 @@ LogitParity compare_logits(std::span<const float> logits, std::span<const float>
     norm += a * a;
     expected_norm += b * b;
   }
+  // Two roots and not one of the product, which could overflow.
   const double scale = std::sqrt(norm) * std::sqrt(expected_norm);
+  // Both rows zero: the same direction, by agreement. NaN makes both comparisons false: 0.
   parity.cosine = scale > 0 ? dot / scale : (norm == expected_norm ? 1 : 0);
   parity.argmax = argmax(logits);
   parity.expected_argmax = argmax(expected);
@@ -51,6 +56,8 @@ Result<void> check_parity(const LogitParity& parity, CorrectnessClass correctnes
                           Numerics numerics, std::string_view device) {
   const bool claims_bits =
       numerics == Numerics::kStrict && correctness != CorrectnessClass::kApprox;
+  // All three: a NaN has no angle, and a cosine near 1 over 100,000 logits can still move the best
+  // token.
   const bool is_close = parity.is_finite && parity.argmax == parity.expected_argmax &&
                         parity.cosine >= kMinLogitCosine;
   if (claims_bits ? parity.has_equal_bits : is_close) return {};

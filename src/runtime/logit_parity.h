@@ -25,6 +25,7 @@ struct LogitParity {
 inline constexpr double kMinLogitCosine = 0.999;
 
 // Rows of equal, positive length.
+// For one token, as the gate runs it: rows of one vocabulary each.
 LogitParity compare_logits(std::span<const float> logits, std::span<const float> expected);
 
 // The rule: under strict a device that claims the reference's bits must have them; every other must

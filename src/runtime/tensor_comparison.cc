@@ -19,6 +19,8 @@ namespace {
 
 // The place of a number among all numbers of its type, so that neighbours differ by 1.
 template <class Bits, class T>
+// Two's complement counts negative floats backwards: reflecting them makes the order of integers
+// that of numbers, with both zeros at 0.
 int64_t ordinal(T value) {
   using Signed = std::make_signed_t<Bits>;
   const auto bits = std::bit_cast<Signed>(value);
@@ -30,6 +32,7 @@ int64_t ordinal(T value) {
 template <class Bits, class T>
 double ulp_distance(T a, T b, int dropped) {
   const int64_t x = ordinal<Bits>(a), y = ordinal<Bits>(b);
+  // The subtraction is done unsigned, since -max to +max is more than int64 holds.
   const uint64_t steps = x > y ? static_cast<uint64_t>(x) - static_cast<uint64_t>(y)
                                : static_cast<uint64_t>(y) - static_cast<uint64_t>(x);
   return static_cast<double>(steps) / std::ldexp(1.0, dropped);
@@ -37,6 +40,7 @@ double ulp_distance(T a, T b, int dropped) {
 
 // NaNs are equal to each other here.
 bool is_same(double a, double b) {
+  // -0 and +0 are different here, as under strict.
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
          (std::isnan(a) && std::isnan(b));
 }
@@ -47,6 +51,7 @@ class Comparison {
   // `ulp` gives the distance of two numbers of the type.
   template <class Ulp>
   void add(int64_t index, double actual, double expected, Ulp&& ulp) {
+    // Over all elements, equal ones too: it is the scale of the tensor, not of its faults.
     if (std::isfinite(expected)) largest_ = std::max(largest_, std::abs(expected));
     if (is_same(actual, expected)) return;
     if (result_.num_different++ == 0) result_.first_index = index;
@@ -54,6 +59,7 @@ class Comparison {
     const double distance =
         is_finite ? std::abs(actual - expected) : std::numeric_limits<double>::infinity();
     if (is_finite) result_.max_ulp = std::max(result_.max_ulp, ulp());
+    // The first difference is taken whatever its size: 0 for zeros of two signs.
     if (distance <= result_.max_absolute && result_.num_different > 1) return;
     result_.max_absolute = distance;
     result_.worst_index = index;
@@ -64,6 +70,7 @@ class Comparison {
   std::optional<TensorDifference> finish(int64_t num_elements) {
     if (result_.num_different == 0) return std::nullopt;
     result_.num_elements = num_elements;
+    // A tensor of zeros has no scale; the absolute difference is all there is to say.
     result_.max_relative = largest_ > 0 ? result_.max_absolute / largest_ : result_.max_absolute;
     return result_;
   }
@@ -85,6 +92,8 @@ std::optional<TensorDifference> compare_plain(const Bytes& a, const Bytes& b) {
     std::memcpy(&x, a.data() + i * sizeof(T), sizeof(T));
     std::memcpy(&y, b.data() + i * sizeof(T), sizeof(T));
     if constexpr (std::is_integral_v<T>) {
+      // Two int64 above 2^53 may become one double: the next double then stands for the other, so
+      // that the element counts as different.
       if (x == y) continue;  // 64-bit integers may be equal as doubles only
       comparison.add(
           static_cast<int64_t>(i), static_cast<double>(x),
@@ -129,6 +138,7 @@ Result<std::optional<TensorDifference>> compare_elements(DType dtype, const Byte
     case DType::kComplex64:
       return compare_plain<float>(a, b);
     case DType::kF16:
+      // f32 has 23 bits of fraction; f16 10, bf16 7, e4m3 3, e5m2 2.
       return compare_narrow(dtype, 13, a, b);
     case DType::kBF16:
       return compare_narrow(dtype, 16, a, b);
@@ -170,6 +180,7 @@ Result<std::optional<TensorDifference>> compare_tensors(const Tensor& actual,
   }
   QUERN_ASSIGN_OR_RETURN(const Bytes a, actual.read());
   QUERN_ASSIGN_OR_RETURN(const Bytes b, expected.read());
+  // The usual case, at the speed of memory. NaNs with equal bits are equal here already.
   if (a == b) return std::optional<TensorDifference>();
   return compare_elements(actual.dtype(), a, b);
 }
@@ -177,6 +188,7 @@ Result<std::optional<TensorDifference>> compare_tensors(const Tensor& actual,
 std::string element_position(const Shape& shape, int64_t index) {
   std::vector<int64_t> position(static_cast<size_t>(shape.rank()));
   for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    // An axis without elements has no index; 0 is as good as any and divides nothing.
     const int64_t extent = std::max<int64_t>(shape[axis], 1);
     position[static_cast<size_t>(axis)] = index % extent;
     index /= extent;

@@ -33,6 +33,7 @@ Result<std::optional<TensorDifference>> compare_tensors(const Tensor& actual,
                                                         const Tensor& expected);
 
 // "[0, 3, 5]" of a row-major index.
+// `index` below the number of elements; a scalar gives "[]".
 std::string element_position(const Shape& shape, int64_t index);
 
 }  // namespace quern

@@ -15,6 +15,7 @@ Result<Tensor> load_weight(const std::string& name, const TensorType& type,
   }
   QUERN_ASSIGN_OR_RETURN(Tensor tensor, weights->weight(name));
   // A weight has no symbols; one that does is an error here.
+  // Empty: every extent must be a constant.
   QUERN_ASSIGN_OR_RETURN(const Shape wanted, type.resolve(SymbolValues{}));
   if (tensor.dtype() != type.dtype || !(tensor.shape() == wanted)) {
     return fail::invalid("Weight '{}' is {}{}; the graph needs {}.", name,
@@ -30,6 +31,7 @@ Result<std::vector<Tensor>> load_weights(const Graph& graph, const WeightSource*
   int64_t done = 0;
   const auto total = static_cast<int64_t>(graph.nodes().size());
   for (const Node& node : graph.nodes()) {
+    // All nodes count, so that the total is known without a first walk.
     ++done;
     if (node.op->id != "graph.weight") continue;
     const std::string& name = node.attributes.text("weight");

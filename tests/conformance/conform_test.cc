@@ -27,12 +27,15 @@ const OpReport* find_report(const Certificate& certificate, std::string_view id)
   return nullptr;
 }
 
+// Of one claim, over all operations.
 int64_t failures(const Certificate& certificate, Claim claim) {
   return certificate.totals()[static_cast<size_t>(claim)].failures;
 }
 
 class Conformance : public testing::TestWithParam<std::string> {};
 
+// The whole suite on both backends. 100 checks of each claim are far below what runs: the limit
+// catches a claim that is silently no longer checked.
 TEST_P(Conformance, HoldsForEveryOperation) {
   const BackendRegistry registry = register_backends();
   const auto backend = registry.find(GetParam());
@@ -52,6 +55,7 @@ TEST_P(Conformance, HoldsForEveryOperation) {
 INSTANTIATE_TEST_SUITE_P(Backends, Conformance, testing::Values("reference", "cpu"),
                          [](const auto& info) { return info.param; });
 
+// A filter with a typing error must not give a certificate.
 TEST(ConformanceOfNothing, DoesNotPass) {
   const BackendRegistry registry = register_backends();
   const Certificate certificate = certify(**registry.find("reference"), "no such operation");
@@ -59,6 +63,7 @@ TEST(ConformanceOfNothing, DoesNotPass) {
   EXPECT_EQ(certificate.num_cases(), 0);
 }
 
+// Each fault names the claim that must see it: a claim that finds nothing is worth nothing.
 struct PlantedFault {
   const char* name;
   const char* op;
@@ -68,6 +73,7 @@ struct PlantedFault {
 
 class PlantedFaults : public testing::TestWithParam<PlantedFault> {};
 
+// A failure must say where and what: without both nobody can act on it.
 TEST_P(PlantedFaults, AreFoundWhereTheyAre) {
   const auto backend = make_faulty_backend(GetParam().op, GetParam().fault);
   const Certificate certificate = certify(*backend, GetParam().op);
@@ -97,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlantedFault{"Fails", "math.outer", Fault::kFails, Claim::kResult}),
     [](const auto& info) { return info.param.name; });
 
+// "math.lo" matches math.log and its relatives, not math.exp.
 TEST(PlantedFaults, OthersStayClean) {
   const auto backend = make_faulty_backend("math.exp", Fault::kOneUlp);
   const Certificate certificate = certify(*backend, "math.lo");
@@ -104,6 +111,7 @@ TEST(PlantedFaults, OthersStayClean) {
   EXPECT_NE(find_report(certificate, "math.log"), nullptr);
 }
 
+// The copy shows that a bound of 0 is kept for operations that only move elements.
 // One ulp is within the bound of an approximate backend, a missing row is not.
 TEST(PlantedFaults, ApproximateBackendsAreHeldToTheirBound) {
   const Certificate close =
@@ -116,6 +124,7 @@ TEST(PlantedFaults, ApproximateBackendsAreHeldToTheirBound) {
                    .has_passed());
 }
 
+// A page that loads something from elsewhere would tell others who reads it.
 TEST(CertificateForms, TextJsonAndPageTellTheSame) {
   const auto backend = make_faulty_backend("math.exp", Fault::kLastRow);
   const Certificate certificate = certify(*backend, "math.exp");

@@ -23,6 +23,8 @@ class EdgeRules : public testing::Test {
 
   // Calls check(pattern) for every pattern whose operation's edge rule contains the text.
   template <class F>
+  // The count is returned, so that a test can tell when the text of rules has changed and matches
+  // no more.
   int for_each_pattern(std::string_view rule, F&& check) {
     int count = 0;
     for (const CaseRow& row : case_rows()) {
@@ -53,12 +55,14 @@ bool has_nan(const RunResult& result) {
 }
 
 // The tensor with a NaN in its middle.
+// The middle: neither the first nor the last element, which kernels treat apart.
 Tensor with_nan(const Tensor& tensor) {
   auto values = *numbers_of(tensor);
   values[values.size() / 2] = std::numeric_limits<double>::quiet_NaN();
   return *tensor_of_numbers(tensor.dtype(), tensor.shape(), values);
 }
 
+// Each float input alone; ids and masks are not free to be NaN.
 TEST_F(EdgeRules, NaNGivesNaNWhereTheRuleSaysSo) {
   const int count = for_each_pattern("NaN gives NaN", [&](const CasePattern& pattern) {
     const SymbolValues& sizes = pattern.sizes[pattern.sizes.size() > 1 ? 1 : 0];
@@ -78,6 +82,7 @@ TEST_F(EdgeRules, NaNGivesNaNWhereTheRuleSaysSo) {
   EXPECT_GT(count, 60);
 }
 
+// All inputs empty. Operations that return a step counter give it all the same.
 TEST_F(EdgeRules, NoElementsGiveNoneWhereTheRuleSaysSo) {
   int num_runs = 0;
   for_each_pattern("o elements give none", [&](const CasePattern& pattern) {

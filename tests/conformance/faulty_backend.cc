@@ -31,6 +31,8 @@ bool has_op(const Graph& graph, const std::string& op) {
   return false;
 }
 
+// 0x7C and above are the exponents of infinities and NaN (and of the largest numbers) in f32 and
+// f64.
 // Moves the last bit of an element of four bytes or more, unless that may be a NaN or an infinity:
 // the bits of its exponent are ones.
 void nudge(std::span<std::byte> bytes, size_t element, size_t size) {
@@ -76,6 +78,7 @@ class FaultyExecutable final : public Executable {
   int num_runs_ = 0;
 };
 
+// After the true run: everything but the planted fault is right.
 Result<RunResult> FaultyExecutable::spoil(Result<RunResult> result,
                                           const RunArguments& arguments) const {
   if (plan_.fault == Fault::kFails) return fail::internal("The kernel is out of order.");
@@ -102,16 +105,20 @@ void FaultyExecutable::spoil_first(Tensor& tensor) const {
     case Fault::kLastRow: {
       const int64_t columns = tensor.shape().rank() == 0 ? 1 : tensor.shape().last();
       const size_t row = static_cast<size_t>(columns) * size;
+      // 0xFF is NaN in floats and -1 in integers: values that no case expects.
       std::memset(view->data() + view->size() - row, 0xFF, row);
       break;
     }
     case Fault::kOverrun:
+      // The suite gives results memory with guards on both sides, so that this writes into its own
+      // block.
       view->data()[view->size()] ^= std::byte{0xFF};  // inside the caller's guarded block
       break;
     case Fault::kUnderrun:
       view->data()[-1] ^= std::byte{0xFF};
       break;
     case Fault::kThreadCount:
+      // The suite runs with 1 and with 3 threads beside the number asked for.
       if (num_threads_ > 2) nudge(*view, last, size);
       break;
     case Fault::kEveryOtherRun:
@@ -139,6 +146,7 @@ class FaultyDevice final : public Device {
   Result<Buffer> allocate(int64_t size_bytes) override { return inner_->allocate(size_bytes); }
   Result<std::unique_ptr<Executable>> load(const Artifact& artifact, const WeightSource* weights,
                                            const Progress& progress) override {
+    // The suite only loads what this backend compiled.
     const auto& faulty = static_cast<const FaultyArtifact&>(artifact);
     QUERN_ASSIGN_OR_RETURN(auto inner, inner_->load(*faulty.inner, weights, progress));
     return std::make_unique<FaultyExecutable>(std::move(inner), plan_, faulty.is_affected,

@@ -50,6 +50,7 @@ const std::set<std::string> kNoisy = {"test_dft_inverse", "test_dft_inverse_opse
 constexpr double kNoise = 1e-6;
 
 // "" where the tensors agree.
+// Equal infinities have no difference to compare, so equality comes first.
 std::string compare(const Tensor& actual, const Tensor& expected, double absolute) {
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
     return fmt::format("gives {}{}, expected {}{}", dtype_name(actual.dtype()),
@@ -85,6 +86,7 @@ Outcome run_data_set(const onnx::OnnxModel& model, const fs::path& folder, doubl
   if (!outputs) return failed(outputs.error().message);
   onnx::ImportOptions options;
   for (size_t i = 0; i < inputs->size() && i < model.inputs.size(); ++i) {
+    // Values of the inputs, for those (shapes, axes) that are attributes of Quern's operations.
     if ((*inputs)[i].tensor) options.known.emplace(model.inputs[i].name, *(*inputs)[i].tensor);
   }
   const auto graph = onnx::import_model(model, builtin_ops(), options);
@@ -94,6 +96,7 @@ Outcome run_data_set(const onnx::OnnxModel& model, const fs::path& folder, doubl
   }
   std::optional<RunResult> reference;
   for (const char* backend : {"reference", "cpu"}) {
+    // Both backends against ONNX, and then against each other, bit for bit.
     auto loaded = load_graph(*graph, {.backend = backend});
     if (!loaded) return failed(fmt::format("{}: {}", backend, loaded.error().message));
     std::map<std::string, Tensor, std::less<>> arguments;
@@ -150,6 +153,7 @@ struct OperatorReport {
 };
 
 // The reason without the node in front, and the same words for all that lack one dtype.
+// Reasons that differ in a node's name only are one line of the page.
 std::string short_reason(std::string text) {
   const size_t end = text.starts_with("Node '") ? text.find("): ") : std::string::npos;
   if (end != std::string::npos) text = text.substr(end + 3);
@@ -223,7 +227,10 @@ TEST(OnnxNode, EveryCaseWithAnEquivalentMatches) {
   fmt::print("{} operators, {} cases match, {} fail; {} models of several nodes are not tried\n",
              num_operators, num_passed, num_failed, num_several);
   EXPECT_GE(num_operators, 100);
+  // The count of the suite: a folder that went missing would otherwise pass in silence.
   EXPECT_EQ(folders.size(), 1765U);
+  // The page is written beside the test where it differs, so that a person can look at it and copy
+  // it.
   const std::string path = std::string(QUERN_TEST_DATA_DIR) + "/../../docs/onnx_operators.md";
   std::ifstream stream(path);
   const std::string written{std::istreambuf_iterator<char>(stream), {}};

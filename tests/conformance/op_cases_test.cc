@@ -23,6 +23,7 @@ class OpCases : public testing::TestWithParam<std::string> {
 
   // Calls check(inputs, index of the first output or -1 for all, state to update) once, or for each
   // call of a sequence.
+  // The state of a call (the optimiser's moments, say) is what the call before it returned.
   template <class F>
   void for_each_call(F&& check) {
     if (!case_.is_sequence()) {
@@ -37,6 +38,7 @@ class OpCases : public testing::TestWithParam<std::string> {
     }
   }
 
+  // Bounds come with the case: they are those of the oracle's own arithmetic.
   void check_f64(const OpRunner& runner) {
     for_each_call(
         [&](const std::vector<Tensor>& inputs, int call, std::map<std::string, Tensor>& state) {
@@ -66,6 +68,8 @@ class OpCases : public testing::TestWithParam<std::string> {
 
   // Against the same operation in f64 on the rounded inputs, which check_f64 compares with the
   // oracle. Draws are compared with the oracle itself.
+  // Two steps: f64 against the oracle, then f32 against f64. The bound of f32 then measures
+  // rounding alone, and not what rounding the inputs does.
   void check_f32(const OpRunner& runner) {
     for_each_call(
         [&](const std::vector<Tensor>& wide, int call, std::map<std::string, Tensor>& state) {
@@ -79,6 +83,7 @@ class OpCases : public testing::TestWithParam<std::string> {
           if (has_exact_results(*case_.op)) {
             expect_within_bound(*case_.op, case_.attributes, inputs, *outputs);
           } else {
+            // Draws pick the same numbers or other ones: any tolerance separates them.
             expect_oracle(*outputs, call, {1e-6, 1e-5});
           }
           state = state_of(*case_.op, *outputs);
@@ -108,6 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Suite, OpCases, testing::ValuesIn(op_case_names()),
                          [](const auto& info) { return info.param; });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OpCases);
 
+// 722 cases: a suite that was copied in part must not pass.
 TEST(OpCasesSuite, IsPresent) {
   if (op_case_names().empty()) GTEST_SKIP() << "the suite op_cases is absent";
   EXPECT_EQ(op_case_names().size(), 722u);

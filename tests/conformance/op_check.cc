@@ -40,6 +40,7 @@ Result<std::vector<Tensor>> OpRunner::run(const OpDef& op, const std::vector<Ten
   return outputs;
 }
 
+// NaN where NaN is expected, infinities exactly; a finite number near an infinity is none.
 bool Tolerance::accepts(double actual, double expected) const {
   if (std::isnan(expected)) return std::isnan(actual);
   if (std::isinf(expected)) return actual == expected;
@@ -49,6 +50,7 @@ bool Tolerance::accepts(double actual, double expected) const {
   return std::abs(actual - expected) <= absolute + relative * std::abs(expected);
 }
 
+// `is_padded`: sampling pads its lists; only the part that is expected counts.
 void expect_values(const Tensor& actual, const Tensor& expected, const Tolerance& tolerance,
                    bool is_padded) {
   const std::vector<double> values = numbers(actual), wanted = numbers(expected);
@@ -79,6 +81,7 @@ void expect_within_bound(const OpDef& op, const Attributes& attributes,
   CasePattern pattern;
   pattern.op = &op;
   pattern.attributes = attributes;
+  // The same operation in f64 on the inputs as f32 rounded them.
   const auto results = exact.run(pattern, inputs, 1);
   ASSERT_TRUE(results) << results.error().message;
   EXPECT_FALSE(results->empty()) << op.id << " has no result in f64";

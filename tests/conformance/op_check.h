@@ -27,6 +27,7 @@ class OpRunner {
   std::unique_ptr<Device> device_;
 };
 
+// |actual - expected| <= absolute + relative * |expected|, as NumPy's allclose.
 struct Tolerance {
   double absolute = 1e-12;
   double relative = 1e-10;

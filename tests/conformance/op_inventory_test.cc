@@ -24,6 +24,7 @@ struct Family {
   std::string_view members;
 };
 
+// Written by hand from the published list: the test is worthless if it is generated.
 constexpr Family kGraphIds[] = {
     {"", "Input Add Mul Matmul ReLU LeakyReLU GELU Tanh Sigmoid SwiGLU Swish SELU Fused"},
     {"activation.", "relu leaky_relu gelu tanh sigmoid swiglu swish selu"},
@@ -107,6 +108,7 @@ Inventory inventory_of(std::initializer_list<std::string_view> names) {
   return make_inventory(builtin_ops(), backends);
 }
 
+// 119 ids, 151 methods on 25 surfaces, 88 of them not among the ids.
 TEST(Catalogue, HasThePublishedCounts) {
   EXPECT_EQ(required_ops().size(), 119u);
   EXPECT_EQ(surface_methods().size(), 151u);
@@ -148,6 +150,7 @@ TEST(Catalogue, EveryIdIsRegistered) {
 }
 
 // Each method that a link names is in the list of methods, under the name it has there.
+// A direct operation names one method, a composite the two that it is made of.
 TEST(Catalogue, LinksNameMethods) {
   for (const RequiredOp& op : required_ops()) {
     const bool has_method = op.link == OpLink::kDirect || op.link == OpLink::kComposite;
@@ -174,6 +177,7 @@ TEST(Inventory, CountsTheCatalogueAndLeavesNothingMissing) {
   const auto missing = static_cast<size_t>(Support::Kind::kMissing);
   EXPECT_EQ(inventory.counts[0][missing], 0);
   EXPECT_EQ(inventory.counts[1][missing], 0);
+  // The null backend serves nothing, which shows that missing is counted at all.
   EXPECT_EQ(inventory.counts[2][missing], static_cast<int>(inventory.rows.size()));
   for (const SupportCounts& counts : inventory.counts) {
     EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0),
@@ -212,6 +216,7 @@ TEST(Inventory, JsonCarriesTheCountsAndEveryRule) {
 }
 
 // Regenerate with: quern ops --markdown > docs/operations.md
+// The page is generated: a change of an operation must bring it along.
 TEST(Inventory, TheDocumentIsCurrent) {
   std::ifstream file(std::string(QUERN_TEST_DATA_DIR) + "/../../docs/operations.md");
   ASSERT_TRUE(file.is_open());
@@ -238,6 +243,7 @@ TEST(Inventory, EveryOperationSaysWhatItMeans) {
   }
 }
 
+// Ports bind by name in commands and manifests.
 TEST(Inventory, PortsHaveDistinctNamesInEachForm) {
   for (const OpDef* op : builtin_ops().list()) {
     for (const char* form : {"estimator", "table"}) {
@@ -256,6 +262,7 @@ TEST(Inventory, EveryOperationHasAKernelOrIsBoundByTheGraph) {
   }
 }
 
+// An alias of an alias would need two look-ups everywhere.
 TEST(Inventory, AliasesShareOneKernel) {
   for (const OpDef* op : builtin_ops().list()) {
     if (op->alias_of.empty()) continue;

@@ -24,6 +24,7 @@ const json& oracle() {
   return cases;
 }
 
+// JSON has no infinities: they are texts.
 double number_of(const json& value) {
   if (value.is_number()) return value.get<double>();
   const auto text = value.get<std::string>();
@@ -38,6 +39,7 @@ Tensor tensor_of(const json& array) {
   const DType dtype = *find_dtype(array.at("dtype").get<std::string>());
   const Shape shape = *Shape::make(array.at("shape").get<std::vector<int64_t>>());
   const json& values = array.at("values");
+  // Numbers above 2^53 would lose their last bits.
   if (dtype == DType::kU64) {
     return *Tensor::from<uint64_t>(dtype, shape, values.get<std::vector<uint64_t>>());
   }
@@ -83,6 +85,7 @@ TEST_P(OpOracle, AgreesInF64) {
       const Tensor expected = tensor_of(case_.at("outputs")[i]);
       if (expected.is_empty()) continue;
       const double rtol = case_.at("rtol");
+      // The absolute part covers results near 0, whose relative error means nothing.
       expect_values(outputs->at(i), expected, {rtol / 10, rtol});
     }
   }
@@ -108,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, OpOracle, testing::Range(size_t{0}, oracle().siz
                          });
 
 // Operations without a case here, and where their values come from instead.
+// Each operation is in exactly one of the two sets: a new one without oracle values fails here.
 TEST(OpOracleFile, CoversTheOperations) {
   const std::set<std::string> elsewhere = {
       "Input",

@@ -13,10 +13,13 @@
 namespace quern::test {
 namespace {
 
+// Rank 3 and alpha 6 give 2, and the scale of 0.5 makes the whole factor 1: one of them that is
+// left out alone shows.
 constexpr int64_t kRank = 3;
 constexpr double kAlpha = 6;
 
 // Small values that depend on the seed.
+// 0.02 keeps the change small beside the weights, as trained adapters are.
 std::vector<float> numbers(int64_t count, int seed) {
   std::vector<float> values;
   for (int64_t i = 0; i < count; ++i) {
@@ -31,6 +34,7 @@ Tensor f32(const Shape& shape, const std::vector<float>& values) {
 }
 
 // Products that the adapter changes.
+// One square product and one that is not: a swap of A and B does not fit the second.
 bool is_adapted(const WeightInfo& info) {
   return info.name.find("attn_q.weight") != std::string::npos ||
          info.name.find("ffn_down.weight") != std::string::npos;
@@ -53,12 +57,14 @@ void write_adapter(const std::string& path, const GgufFile& base) {
   ASSERT_TRUE(writer) << writer.error().message;
   for (const WeightInfo& info : infos) {
     ASSERT_TRUE(writer->append(
+        // 'a' and 'b': the two factors differ.
         info.name, f32(info.shape, numbers(info.shape.num_elements(), info.name.back()))));
   }
   ASSERT_TRUE(writer->finish());
 }
 
 // W + scale * alpha / rank * B A
+// In f64, rounded once: independent of the engine's order of products.
 std::vector<float> merged(const WeightInfo& info, std::vector<float> w, double scale) {
   const int64_t out = info.shape[0], in = info.shape[1];
   const std::vector<float> a = numbers(kRank * in, 'a');
@@ -119,6 +125,7 @@ TEST(Adapter, EqualsMergedWeights) {
     to_merged = std::max(to_merged, static_cast<double>(std::fabs(a[i] - b[i])));
     to_plain = std::max(to_plain, static_cast<double>(std::fabs(a[i] - c[i])));
   }
+  // The two ways round at different places; the unchanged model is at least ten times farther away.
   EXPECT_LE(to_merged, 1e-4);
   EXPECT_GE(to_plain, 1e-3);
   // The same through the program: FILE=SCALE.

@@ -34,6 +34,7 @@ class ChatCommand : public testing::Test {
   }
 
   ProgramResult chat(const std::string& input, std::vector<std::string> more = {}) const {
+    // Greedy and ten tokens: the same answer in every process.
     more.insert(more.begin(), {"chat", model_, "--temp", "0", "--max-tokens", "10"});
     return run_quern(more, input);
   }
@@ -58,6 +59,8 @@ TEST_F(ChatCommand, AnswersAndEndsWithItsInput) {
 }
 
 // With the same answer.
+// Two processes against one: the second turn's answer must not depend on whether its context was
+// computed or loaded.
 TEST_F(ChatCommand, ASavedConversationContinuesInANewProcess) {
   const std::string first = "Once upon a time\n", second = "There was a dog\n";
   const std::string whole = chat(first + second).output;
@@ -73,6 +76,7 @@ TEST_F(ChatCommand, ASavedConversationContinuesInANewProcess) {
 }
 
 // With penalties that look at everything, kept tokens count as computed ones do.
+// A window of everything: a token that was only in the cache would otherwise go unpunished.
 TEST_F(ChatCommand, PenaltiesCountTheKeptContext) {
   const std::vector<std::string> penalties = {"--repeat-penalty", "1.4", "--repeat-window", "-1",
                                               "--dry-multiplier", "1"};
@@ -95,6 +99,8 @@ TEST_F(ChatCommand, CommandsChangeTheConversation) {
   EXPECT_EQ(messages[0]["role"], "system");
   EXPECT_EQ(messages[0]["content"], "Tell stories.");
   EXPECT_EQ(messages[1]["content"], "Once");
+  // An empty /system removes what the flag gave; a backslash and triple quotes both make several
+  // lines.
   chat("/system\nOnce\\\nmore\n\"\"\"\na\nb\n\"\"\"\n/save " + saved_ + "\n", {"--system", "x"});
   messages = nlohmann::json::parse(read(saved_), nullptr, false);
   ASSERT_EQ(messages.size(), 4U);
@@ -113,6 +119,7 @@ TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
   EXPECT_NE(errors("/load /no/such").find("'/no/such'"), std::string::npos);
   EXPECT_NE(errors("/save").find("/save needs the name of a file"), std::string::npos);
   EXPECT_NE(errors("/load").find("/load needs the name of a file"), std::string::npos);
+  // No file content, half a list, and JSON of every wrong kind.
   for (const char* text : {"", "[{"}) {
     std::ofstream(saved_) << text;
     EXPECT_NE(errors("/load " + saved_).find("is no JSON"), std::string::npos) << text;
@@ -123,6 +130,7 @@ TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
     EXPECT_NE(errors("/load " + saved_).find("holds no list of messages"), std::string::npos)
         << text;
   }
+  // 2,000 letters are far more than the 128 tokens of the model.
   const std::string long_message(2000, 'x');
   EXPECT_NE(errors(long_message).find("the context has 128"), std::string::npos);
 }
@@ -130,6 +138,7 @@ TEST_F(ChatCommand, MistakesAreToldAndTheConversationGoesOn) {
 // Silence would look like a bad memory.
 TEST_F(ChatCommand, AFullContextForgetsTheOldestTurnsAndSaysSo) {
   std::string input;
+  // Twelve turns with their answers do not fit 128 tokens.
   for (int i = 0; i < 12; ++i) input += "Once upon a time there was a dog\n";
   const ProgramResult result = chat(input + "/save " + saved_ + "\n");
   EXPECT_EQ(result.exit_code, 0);

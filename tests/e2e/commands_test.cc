@@ -20,6 +20,7 @@ class Commands : public testing::Test {
  protected:
   Commands() : folder_("commands") {}
   // `arguments` are words between spaces. Both streams end up in `output`.
+  // The program with the faulty backend: with the sound devices it is the same program.
   ProgramResult quern(const std::string& arguments) const {
     std::istringstream stream(arguments);
     const std::vector<std::string> words{std::istream_iterator<std::string>(stream), {}};
@@ -59,6 +60,7 @@ TEST_F(Commands, ExecRunsAManifestFromFiles) {
   const auto expected = SafetensorsFile::open(data("mlp_outputs.safetensors"));
   const auto wanted = (*expected)->weight("logits")->read_as<double>().value();
   const auto actual = y->tensor.read_as<double>().value();
+  // Ten times the bound of the library test: the sums are NumPy's, in another order.
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(actual[i], wanted[i], 1e-12 * 10);
   const auto all = SafetensorsFile::open(folder_.file("all.safetensors"));
   ASSERT_TRUE(all) << all.error().message;
@@ -86,6 +88,7 @@ TEST_F(Commands, ExecSaysWhatIsWrong) {
 }
 
 // To the same graph.
+// The first line names the source; the rest must be equal.
 TEST_F(Commands, GraphPrintsManifestsThatReadBack) {
   const ProgramResult yaml = quern("graph --yaml " + model());
   ASSERT_EQ(yaml.exit_code, 0) << yaml.output;
@@ -98,6 +101,7 @@ TEST_F(Commands, GraphPrintsManifestsThatReadBack) {
 }
 
 // And what it saves repeats it.
+// The command is taken from README.txt and run as a reader would, in this test's folder.
 TEST_F(Commands, VerifyNamesTheFaultAndSavesIt) {
   expect_part(quern("verify " + model() + " --device cpu --against reference"), 0,
               "cpu and reference agree: ");
@@ -132,6 +136,7 @@ TEST_F(Commands, AFaultyDeviceDoesNotServe) {
 }
 
 // Other threads, other instructions, another device, another place.
+// The last line moves the model: by path the receipt cannot find it, by content it can.
 TEST_F(Commands, ReceiptsCheckElsewhere) {
   const std::string receipt = folder_.file("r.json");
   expect_part(quern("run " + model() +

@@ -8,6 +8,7 @@
 namespace quern::test {
 namespace {
 
+// 37 and 300 have no common factor: no token repeats within a span.
 std::vector<int32_t> tokens(int start, int count) {
   std::vector<int32_t> ids;
   for (int i = 0; i < count; ++i) ids.push_back((start + 37 * i) % 300);
@@ -46,11 +47,14 @@ std::vector<float> feed(Engine& engine, int32_t sequence, const std::vector<int3
   return rows ? rows->read_as<float>().value() : std::vector<float>{};
 }
 
+// A, S, B: what comes before, the span that goes, what comes after.
 const std::vector<int32_t> kA = tokens(3, 10);
 const std::vector<int32_t> kS = tokens(100, 10);
 const std::vector<int32_t> kB = tokens(200, 20);
 
 // At the end of the sequence.
+// The promise of design: a span that no later token attended to leaves the bits of never having
+// been seen. The negative cases show that the comparison can fail.
 TEST_P(Eviction, AnEvictedSpanIsAsIfNeverSeen) {
   const auto engine = open();
   if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
@@ -75,6 +79,8 @@ TEST_P(Eviction, AnEvictedSpanIsAsIfNeverSeen) {
 }
 
 // Keys are rotated anew from their unrotated form.
+// Rows 8 to 20 of 40 go, so that 27 stay; survivors are rotated to new positions, in each chunking
+// alike.
 TEST_P(Eviction, AMiddleSpanGivesTheSameBitsWhateverTheChunking) {
   std::vector<float> expected;
   for (const int64_t chunk : {64, 1, 7}) {
@@ -105,10 +111,12 @@ TEST_P(Eviction, ExportedRowsContinueInAnotherEngine) {
   const auto imported = other->kv().import_rows(10, *rows);
   ASSERT_TRUE(imported) << imported.error().message;
   EXPECT_EQ(feed(*other, *imported, kB), feed(*engine, sequence, kB));
+  // One row too many for the bytes.
   EXPECT_FALSE(other->kv().import_rows(11, *rows));
 }
 
 // The others keep their rows.
+// Clones share pages, which the eviction of one must copy before it writes.
 TEST_P(Eviction, ClonesAndLoadedSequencesEvictAlone) {
   const auto engine = open();
   const auto other = open();
@@ -136,6 +144,7 @@ TEST_P(Eviction, ClonesAndLoadedSequencesEvictAlone) {
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0};
 
+// gemma3 has sliding windows and two rotary bases; llama is the plain case.
 INSTANTIATE_TEST_SUITE_P(Caches, Eviction,
                          testing::Combine(testing::Values("llama", "gemma3"),
                                           testing::Values("reference", "cpu"),
@@ -147,6 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Families, Eviction,
                                           testing::Values(DType::kF32, DType::kQ8_0)));
 
 // The reference decides.
+// Quantised caches round keys when they are written: twice rounding would differ between devices.
 TEST(EvictionAcrossDevices, AMiddleSpanGivesTheSameBits) {
   for (const DType type : kTypes) {
     std::vector<float> expected;
@@ -167,6 +177,7 @@ TEST(EvictionAcrossDevices, AMiddleSpanGivesTheSameBits) {
 
 // Longer than 32 tokens the model has other rotary factors, for all tokens; without S it is
 // shorter.
+// 10 + 40 tokens pass the threshold of 32; after the eviction 10 are left, and 30 with B.
 TEST(EvictionAcrossDevices, AnEvictedSpanTakesItsLengthAlong) {
   const auto engine = open_evictable("phi3-longrope", "cpu", DType::kF32);
   if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";
@@ -183,6 +194,7 @@ TEST(EvictionAcrossDevices, AnEvictedSpanTakesItsLengthAlong) {
 }
 
 // Evicted twice: survivors come from their unrotated form each time, so nothing adds up.
+// {2, 5} then {15, 5} is {20, 5} in the positions of before. The last line takes another span.
 TEST(EvictionAcrossDevices, TwoSpansInAnyOrderGiveTheSameBits) {
   const auto engine = open_evictable("llama", "cpu", DType::kQ8_0);
   if (engine == nullptr) GTEST_SKIP() << "Skipped: suite tiny_models is absent.";

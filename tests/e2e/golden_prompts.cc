@@ -12,6 +12,8 @@ namespace quern::test {
 namespace {
 
 // Number of leading steps that must agree.
+// A step whose best two logits are closer than the error of the run may fall either way, and all
+// steps after it follow another text.
 size_t steps_that_count(const nlohmann::json& prompt, double margin) {
   if (std::isinf(margin)) return 0;
   const auto margins = prompt["margin"].get<std::vector<double>>();
@@ -24,6 +26,7 @@ size_t steps_that_count(const nlohmann::json& prompt, double margin) {
 double last_row_difference(const std::vector<float>& logits, const std::vector<float>& golden) {
   double worst = 0;
   for (size_t i = 0; i < golden.size(); ++i) {
+    // Golden logits are those of the last token only.
     const float value = logits[logits.size() - golden.size() + i];
     const double difference = std::fabs(static_cast<double>(value) - golden[i]);
     worst = std::isnan(difference) ? INFINITY : std::max(worst, difference);

@@ -31,6 +31,7 @@ Result<RunResult> run_mlp(const LoadOptions& options,
 }
 
 // The example of the documentation.
+// 1e-12 is thousands of ulp of f64: sums differ in order, nothing else may.
 TEST(ManifestMlp, MatchesNumpyInFloat64) {
   const auto expected = SafetensorsFile::open(data_file("mlp_outputs.safetensors"));
   ASSERT_TRUE(expected) << expected.error().message;
@@ -55,6 +56,7 @@ TEST(ManifestMlp, MatchesNumpyInFloat64) {
 }
 
 // The precision contract: nothing is computed in less than a manifest says.
+// Capabilities are edited: no device of this build lacks f64.
 TEST(ManifestMlp, ADeviceWithoutFloat64IsRefused) {
   const auto manifest = read_manifest(data_file("mlp.yaml"), builtin_ops(), {});
   ASSERT_TRUE(manifest) << manifest.error().message;
@@ -72,6 +74,7 @@ TEST(ManifestMlp, ADeviceWithoutFloat64IsRefused) {
 }
 
 // Without another file.
+// Four layers want a weight that the file has not, which shows that the variable counts.
 TEST(ManifestMlp, OtherVariablesMakeAnotherGraph) {
   const auto two = run_mlp({}, {.variables = {{"layers", "2"}}});
   ASSERT_TRUE(two) << two.error().message;

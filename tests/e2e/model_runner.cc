@@ -25,6 +25,7 @@ std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
   auto engine = Engine::open(path, options);
   EXPECT_TRUE(engine) << describe(on) << ": " << (engine ? "" : engine.error().message);
   if (!engine) return nullptr;
+  // Golden continuations are longer than some tiny models were trained for.
   (*engine)->allow_context(1024);
   return std::move(*engine);
 }
@@ -33,6 +34,7 @@ std::unique_ptr<Engine> open_engine(const std::string& path, const RunOn& on) {
 std::vector<float> run_logits(Engine& engine, const std::vector<int32_t>& ids, int64_t chunk) {
   const auto sequence = engine.kv().create_sequence();
   EXPECT_TRUE(sequence);
+  // All tokens in one run.
   const int64_t step = chunk == 0 ? static_cast<int64_t>(ids.size()) : chunk;
   const auto rows = engine.forward_chunked({*sequence, ids, Feed::Logits::kAll}, step);
   EXPECT_TRUE(rows) << (rows ? "" : rows.error().message);

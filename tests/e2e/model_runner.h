@@ -11,6 +11,8 @@
 
 namespace quern::test {
 
+// Where and how an engine runs: what must not change a bit under strict, and the activations, which
+// may.
 struct RunOn {
   std::string device = "cpu";
   int threads = 2;

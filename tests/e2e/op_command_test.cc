@@ -27,6 +27,7 @@ struct Finished {
 };
 
 // Arguments are quoted by the caller where they need it.
+// Through the shell, so that quoting is tested as well.
 Finished quern(const std::string& arguments) {
   Finished finished;
   const std::string command = std::string(QUERN_PROGRAM) + " " + arguments + " 2>&1";
@@ -51,6 +52,7 @@ std::string attribute_text(const AttributeValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* number = std::get_if<double>(&value)) {
     std::array<char, 40> buffer;
+    // 17 digits bring every double back.
     std::snprintf(buffer.data(), buffer.size(), "%.17g", *number);
     return buffer.data();
   }
@@ -114,6 +116,7 @@ TEST_F(OpCommand, RunsCasesOfEveryOperation) {
   for (const std::string& name : op_case_names()) {
     const auto c = load_op_case(name);
     ASSERT_TRUE(c) << c.error().message;
+    // One case for each operation and form: the others are run without processes elsewhere.
     const bool is_new =
         !c->must_fail && !c->is_sequence() && c->property.empty() &&
         seen.insert(c->op->id +
@@ -135,6 +138,7 @@ TEST_F(OpCommand, RunsCasesOfEveryOperation) {
     ++num_values;
   }
   if (op_case_names().empty()) GTEST_SKIP() << "the suite op_cases is absent";
+  // So that a suite that was copied in part does not pass.
   EXPECT_GE(num_values, 200);
   EXPECT_EQ(num_refused, 16);
 }
@@ -160,6 +164,7 @@ TEST_F(OpCommand, ConvertsFloatsOnRequest) {
     ASSERT_EQ(quern("op math.exp --input x=" + x + flags).code, 0);
     EXPECT_EQ(read_npy(y)->tensor.dtype(), dtype);
   }
+  // e^0.1 = 1.10517 and e^3 = 20.0855, each rounded to 8 bits of significand.
   EXPECT_EQ(quern("op math.exp --input x=" + x + " --dtype bf16").text,
             "y: bf16[2] = [1.1015625, 20.125]\n");
   // Results without an input of their own take it too.
@@ -169,6 +174,7 @@ TEST_F(OpCommand, ConvertsFloatsOnRequest) {
 
 // And on every cap of the instruction set.
 TEST_F(OpCommand, GivesTheSameBitsOnBothBackends) {
+  // Small, large, negative and a negative zero.
   const std::string x = write("x.npy", DType::kF32, Shape{2, 3}, {0.1, -3, 7, 1e-9, 5, -0.0});
   for (const char* id : {"math.softmax", "activation.gelu", "math.rmsnorm"}) {
     const std::string run = std::string("op ") + id + " --input x=" + x;
@@ -227,6 +233,7 @@ TEST_F(OpCommand, SaysWhatIsWrong) {
   }
   const std::string good = "op math.exp --input x=" + x;
   EXPECT_EQ(quern(good + " --device gpu9").code, 1);
+  // A word that the option does not know is a mistake of usage: exit code 2.
   EXPECT_EQ(quern(good + " --dtype f31").code, 2);
   EXPECT_EQ(quern(good + " --output y=" + path("no/such/folder.npy")).code, 1);
   const std::string twice = path("same.npy");
@@ -266,6 +273,7 @@ TEST_F(OpCommand, ConformWritesCertificates) {
 
 // And where it is.
 TEST(UlpCommand, PrintsTheWorstError) {
+  // Every 65,537th of the 2^32 bit patterns: 65,536 of them, spread over all exponents.
   const Finished finished = quern("ulp exp sin --stride 65537");
   EXPECT_EQ(finished.code, 0) << finished.text;
   EXPECT_NE(finished.text.find("exp "), std::string::npos);

@@ -14,6 +14,7 @@ namespace {
 // For the shell.
 std::string quoted(const std::string& text) {
   std::string out = "'";
+  // A quote ends the quoted text, stands escaped, and begins it again.
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
@@ -31,6 +32,7 @@ ProgramResult run_program(const std::string& program, const std::vector<std::str
   // What the program keeps between runs stays out of the user's cache.
   std::string line = "QUERN_CACHE=" + quoted(folder.file("cache")) + " " + quoted(program);
   for (const std::string& argument : arguments) line += " " + quoted(argument);
+  // Files and not pipes: no output is too long for a buffer.
   line += " < " + quoted(folder.file("in")) + " > " + quoted(folder.file("out")) + " 2> " +
           quoted(folder.file("err"));
   const int status = std::system(line.c_str());

@@ -31,6 +31,7 @@ class Receipts : public testing::Test {
   std::string model_path() const { return folder_.file("m.gguf"); }
 
   Receipt make(EngineOptions options) {
+    // Not the machine's best: the check then runs on other kernels than the run.
     options.device_options = {.num_threads = 2, .isa = "avx2"};
     if (!(*register_backends().find("cpu"))->open(options.device_options)) {
       options.device_options.isa.clear();  // another processor
@@ -40,7 +41,9 @@ class Receipts : public testing::Test {
     Receipt receipt = *begin_receipt(**engine);
     receipt.prompt = {5, 17, 300, 44};
     receipt.sampler.temperature = 0.9;
+    // The largest seed, which does not fit a double: JSON must keep it as an integer.
     receipt.sampler.seed = 18'446'744'073'709'551'615U;
+    // Minus infinity has no number in JSON; 0.1F is no round double.
     receipt.sampler.logit_bias = {{7, -std::numeric_limits<float>::infinity()}, {9, 0.1F}};
     GenerateOptions generate_options;
     generate_options.max_tokens = 40;
@@ -110,6 +113,7 @@ TEST_F(Receipts, JsonKeepsEverything) {
 }
 
 // An edit of the file is seen before anything runs.
+// One edit in each part; the digest of exactly that part must be named.
 TEST_F(Receipts, EditedFilesNameTheEditedPart) {
   const ordered_json whole = ordered_json::parse(receipt_to_json(receipt_));
   const auto error = [&](const char* part, const ordered_json& value) {
@@ -133,6 +137,8 @@ TEST_F(Receipts, EditedFilesNameTheEditedPart) {
 }
 
 // Where the digests were made to fit, the run itself shows the change.
+// What a forger with a working digest can change, one thing at a time: each is found by the run,
+// and at the step where it begins to matter.
 TEST_F(Receipts, ForgedReceiptsFailAtAStep) {
   Receipt forged = receipt_;
   forged.tokens[3] = forged.tokens[3] == 8 ? 9 : 8;
@@ -158,6 +164,7 @@ TEST_F(Receipts, ForgedReceiptsFailAtAStep) {
 // Wherever it is.
 TEST_F(Receipts, OneFlippedBitOfTheModelIsSeen) {
   const auto size = std::filesystem::file_size(model_path());
+  // In the header, in the middle of the weights, and in the last byte.
   for (const uintmax_t at : {uintmax_t{30}, size / 2, size - 1}) {
     const std::string path = folder_.file("flipped.gguf");
     std::filesystem::copy_file(model_path(), path,
@@ -178,6 +185,7 @@ TEST_F(Receipts, OneFlippedBitOfTheModelIsSeen) {
 TEST_F(Receipts, AFaultyDeviceIsNamedWithStepAndNode) {
   auto registry = std::make_shared<BackendRegistry>();
   registry->add(make_reference_backend());
+  // A rotation with base 9,999 instead of 10,000: a fault that no reader of the text would see.
   registry->add(make_faulty_backend(make_cpu_backend(),
                                     {.fault = change_attribute("blk.1.q_rope", "base", 9999.0)}));
   const std::string error = check(receipt_, {.device = "faulty", .backends = registry});
@@ -201,10 +209,12 @@ TEST(ReceiptJson, MalformedTextIsRefused) {
                            "{\"quern_receipt\": 1}", "{\"quern_receipt\": 1, \"digests\": 5}"}) {
     EXPECT_FALSE(parse_receipt(text)) << text;
   }
+  // Nested deeper than a recursive parser's stack.
   EXPECT_FALSE(parse_receipt(std::string(100'000, '[')));
 }
 
 // Every part replaced by something of another kind, with a digest that fits.
+// With fitting digests, so that the readers of the parts are reached.
 TEST_F(Receipts, WrongKindsAreRefused) {
   const ordered_json whole = ordered_json::parse(receipt_to_json(receipt_));
   for (const auto& [part, content] : whole.items()) {

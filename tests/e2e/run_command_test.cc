@@ -31,6 +31,7 @@ class RunCommand : public testing::Test {
 
   // Tokens, text and log-probabilities of an answer, which show every bit of the logits that led
   // to it; and how many tokens of the prompt were cached.
+  // Three log-probabilities for each token, printed exactly: any other bit of a logit shows.
   nlohmann::json json(const std::string& prompt, const Arguments& more) const {
     Arguments arguments = {"--json", "--logprobs", "3", "--temp", "0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -64,6 +65,8 @@ void expect_same_answer(const nlohmann::json& a, const nlohmann::json& b) {
 }
 
 // The text shows no trace of it.
+// Three processes: fresh, after a shorter prompt, and after the same one. The last token of a
+// prompt is never cached.
 TEST_F(RunCommand, APromptCacheContinuesWithTheSameBitsInANewProcess) {
   for (const std::string device : {"cpu", "reference"}) {
     for (const std::string type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
@@ -104,6 +107,7 @@ TEST_F(RunCommand, APromptThatGoesAnotherWayKeepsTheCommonBegin) {
   EXPECT_GE(continued["cached_tokens"], 10);
   expect_same_answer(continued, fresh);
   // Nothing in common but the begin token.
+  // The begin token is all that the prompts share.
   EXPECT_EQ(json("Lily and Tom", {"--prompt-cache", cache_})["cached_tokens"], 1);
 }
 
@@ -123,6 +127,7 @@ TEST_F(RunCommand, PenaltiesCountCachedTokens) {
 TEST_F(RunCommand, ForeignAndDamagedPromptCachesAreRefusedAndKept) {
   json(kBegin, {"--prompt-cache", cache_});
   const auto size = std::filesystem::file_size(cache_);
+  // Each of these changes what cached rows mean.
   EXPECT_NE(error(kWhole, {"--prompt-cache", cache_, "--cache-type-k", "f16"})
                 .find("other settings of this one"),
             std::string::npos);
@@ -163,6 +168,7 @@ TEST_F(RunCommand, TheContextCanBeChosen) {
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   const auto answer = nlohmann::json::parse(result.output, nullptr, false);
   EXPECT_EQ(answer["stop_reason"], "context_full");
+  // 20 tokens fit the cache, and the one sampled last needs no row.
   EXPECT_EQ(answer["tokens"].size() + answer["prompt_tokens"].size(), 21U);
   // The context also limits an explicit number of tokens; without one the number goes beyond the
   // 128 tokens of the model.
@@ -180,6 +186,7 @@ TEST_F(RunCommand, RopeOverridesChangeTheModel) {
   };
   expect_other({"--rope-freq-base", "500000"});
   expect_other({"--rope-scaling", "linear", "--rope-factor", "2"});
+  // Each scaling must change the numbers, and "none" must change nothing.
   expect_other({"--rope-scaling", "yarn", "--rope-factor", "4", "--rope-original-context", "64"});
   expect_same_answer(json(kWhole, {"--rope-scaling", "none"}), plain);
   EXPECT_EQ(run(kWhole, {"--rope-scaling", "none", "--rope-factor", "2"}).exit_code, 1);

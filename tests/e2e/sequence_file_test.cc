@@ -49,6 +49,7 @@ TEST_F(SequenceFile, ContinuesWithTheSameBits) {
 TEST_F(SequenceFile, RefusesDamagedAndForeignFiles) {
   std::ifstream stream(file_, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  // Nothing, half of the magic, half of the header, all but a byte of the checksum.
   for (const size_t cut : {size_t{0}, size_t{3}, size_t{20}, bytes.size() - 1}) {
     std::ofstream(file_, std::ios::binary) << bytes.substr(0, cut);
     EXPECT_EQ(load_sequence(*engine_, file_).error().code, ErrorCode::kDataLoss) << cut;
@@ -62,6 +63,7 @@ TEST_F(SequenceFile, RefusesDamagedAndForeignFiles) {
   const auto foreign = load_sequence(*other, file_);
   ASSERT_FALSE(foreign);
   EXPECT_NE(foreign.error().message.find("another model"), std::string::npos);
+  // 3 tokens do not stand for 7 rows.
   EXPECT_FALSE(save_sequence(*engine_, sequence_, kRest, file_));
 }
 
@@ -74,6 +76,8 @@ TEST(SequenceFileLongContext, FactorsAndTokensComeBack) {
   const std::string file = folder.file("sequence.kv");
   std::vector<int32_t> all;
   for (int i = 0; i < 60; ++i) all.push_back((5 + 37 * i) % 300);
+  // 10 tokens use the short factors and pass the threshold of 32 with the rest; 50 have the long
+  // ones from the start.
   for (const size_t length : {size_t{10}, size_t{50}}) {
     const std::span<const int32_t> start(all.data(), length);
     const std::span<const int32_t> rest(all.data() + length, all.size() - length);

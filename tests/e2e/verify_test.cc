@@ -73,6 +73,8 @@ TEST_F(Verify, SoundDevicesAgreeOnEveryNode) {
 }
 
 // Rotation, norms and attention.
+// Faults in the first and last layer and behind all layers: the search must go by the graph's
+// order.
 TEST_F(Verify, NamesTheNodeAtFault) {
   const struct {
     const char* node;
@@ -98,9 +100,12 @@ TEST_F(Verify, SaysWhereAndHowMuch) {
   EXPECT_FALSE(first.needs_whole_graph);
   EXPECT_EQ(first.shape, (Shape{4, 4, 16}));
   // Position 0 is never rotated.
+  // [4, 4, 16]: position 0 is the first 64 elements, whose rotation by angle 0 is right with any
+  // base. 192 are left.
   EXPECT_GE(first.difference.first_index, 64);
   EXPECT_LE(first.difference.num_different, 192);
   EXPECT_GT(first.difference.max_absolute, 0);
+  // Everything behind the fault differs, too.
   EXPECT_GT(report->comparison.num_divergent, 10);
   const std::string text =
       describe_divergence(files_.model.graph, report->comparison, "faulty", "reference");
@@ -112,6 +117,7 @@ TEST_F(Verify, SaysWhereAndHowMuch) {
 // A fault of what several nodes become together, gone as soon as one looks at their values.
 TEST_F(Verify, FindsFaultsThatOnlyTheWholeGraphHas) {
   const GraphFault hidden = [](const Graph& graph, const CompileOptions& options) -> Result<Graph> {
+    // The fault goes away as soon as more than one value is kept, as a fault of fusion does.
     if (options.readable.size() > 1) return graph;
     return change_attribute("blk.1.ffn_norm", "eps", 1e-2)(graph, options);
   };
@@ -124,6 +130,7 @@ TEST_F(Verify, FindsFaultsThatOnlyTheWholeGraphHas) {
 
 // Unless they promise bits.
 TEST_F(Verify, ApproximateDevicesHaveATolerance) {
+  // One part in a million of the base: far below the tolerance of 1e-3.
   const GraphFault tiny = change_attribute("blk.1.q_rope", "base", 10000.01);
   EXPECT_EQ(culprit({.fault = tiny}), "blk.1.q_rope");
   EXPECT_EQ(culprit({.fault = tiny, .correctness = CorrectnessClass::kApprox}), "none");
@@ -243,6 +250,7 @@ TEST_F(ParityGate, ApproximateDevicesMustBeClose) {
   EXPECT_EQ(error({.fault = change_attribute("blk.1.q_rope", "base", 9999.9),
                    .correctness = CorrectnessClass::kApprox}),
             "");
+  // Such an eps shrinks all logits by one factor.
   const std::string text = error({.fault = change_attribute("output_norm", "eps", 1e12),
                                   .correctness = CorrectnessClass::kApprox});
   EXPECT_EQ(text, "");  // a scale of all logits keeps the cosine and the best token
@@ -258,9 +266,11 @@ TEST_F(ParityGate, KeptLogitsAreNotBlindlyBelieved) {
   const std::string path = cached_file();
   ASSERT_NE(path, "");
   const auto size = std::filesystem::file_size(path);
+  // Header of .npy, then 512 logits.
   EXPECT_EQ(size, 128 + 512 * 4U);
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    // Inside the logits: a kept row that is wrong.
     file.seekp(200);
     file.put('\x7f');
   }
@@ -280,6 +290,7 @@ TEST_F(ParityGate, LeavesTheEnginesResultsAlone) {
 }
 
 // One wrong base among thirty layers.
+// The base of the model is 100,000: 10,000 is another model's.
 TEST(VerifySmolLm2, NamesTheRopeOfLayer7) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "SmolLM2");

@@ -17,6 +17,7 @@ TensorType f32(std::vector<Dim> dims) {
 }
 
 // y = x * factor + w, with w a weight: enough to go wrong in every place.
+// One symbol, one weight, two nodes.
 Result<Graph> small_graph() {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({Dim::symbolic('T'), Dim::constant(4)}));
@@ -119,6 +120,7 @@ TEST_P(ApiErrors, ArgumentsOfARunMustFit) {
 }
 
 // A tensor that was never filled.
+// Rank 0: its shape fits the scalar input, so that only the missing memory tells.
 TEST_P(ApiErrors, AnEmptyTensorIsNoInput) {
   GraphBuilder builder(builtin_ops());
   const ValueId x = builder.input("x", f32({}));
@@ -198,6 +200,7 @@ TEST_P(ApiErrors, StoresMustFitTheirGraph) {
     EXPECT_FALSE(run(small.get(), 0)) << layers << " " << heads;
   }
   const auto store = device_->make_kv_store(declaration(2, 1)).value();
+  // In order: no sequence, no room, room; then positions outside of it.
   EXPECT_EQ(run(store.get(), 0).error().code, ErrorCode::kNotFound);
   ASSERT_TRUE(store->create_sequence());
   EXPECT_EQ(run(store.get(), 0).error().code, ErrorCode::kOutOfRange);

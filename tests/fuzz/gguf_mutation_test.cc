@@ -15,6 +15,7 @@
 namespace quern {
 namespace {
 
+// Whether the file was taken; what matters more is that nothing breaks on the way.
 bool accepts(const std::string& text) {
   // A copy of the exact size, so that a read past the end is a read past an allocation.
   const auto bytes = std::make_unique<char[]>(text.size());
@@ -27,11 +28,13 @@ class GgufMutation : public testing::Test {
   void SetUp() override {
     const test::TemporaryFolder folder("gguf_mutation");
     const std::string path = folder.file("good.gguf");
+    // The smallest model with a format of blocks: sizes then follow from shapes by division.
     ASSERT_TRUE(write_synthetic_model(path, {"tiny", DType::kQ4_0, 3}));
     std::ifstream stream(path, std::ios::binary);
     good_ = {std::istreambuf_iterator<char>(stream), {}};
     ASSERT_TRUE(accepts(good_));
     const auto file = GgufFile::open(path);
+    // The first tensor: what stands before it is all that the reader interprets.
     data_start_ = static_cast<size_t>((*file)->tensors()[0].offset);
   }
   std::string good_;
@@ -39,9 +42,11 @@ class GgufMutation : public testing::Test {
 };
 
 TEST_F(GgufMutation, EveryTruncationOfTheHeaderIsRefused) {
+  // Every size up to 97 bytes, then about 1 % further each time.
   for (size_t size = 0; size < data_start_; size += 1 + size / 97) {
     EXPECT_FALSE(accepts(good_.substr(0, size))) << size;
   }
+  // The last tensor's data is cut as well.
   EXPECT_FALSE(accepts(good_.substr(0, good_.size() - 100)));
 }
 
@@ -50,12 +55,15 @@ TEST_F(GgufMutation, FlippedBitsDoNoHarm) {
   int num_refused = 0;
   for (int trial = 0; trial < 4000; ++trial) {
     std::string bad = good_;
+    // At most three flips, drawn anew in each round: most of the file stays right, so that the
+    // reader gets far.
     for (uint64_t i = 0; i <= random.next() % 3; ++i) {
       const size_t at = random.next() % data_start_;
       bad[at] = static_cast<char>(bad[at] ^ (1 << random.next() % 8));
     }
     if (!accepts(bad)) ++num_refused;
   }
+  // A guard on the test: flips in the header must often matter. Those in names and texts do not.
   EXPECT_GT(num_refused, 1000);
 }
 
@@ -68,6 +76,7 @@ TEST_F(GgufMutation, ExtremeNumbersDoNoHarm) {
   for (int trial = 0; trial < 4000; ++trial) {
     std::string bad = good_;
     const uint64_t number = kExtremes[random.next() % kExtremes.size()];
+    // Fields of GGUF are not aligned, so any byte may be the first of one.
     std::memcpy(bad.data() + random.next() % (data_start_ - 8), &number, sizeof number);
     if (!accepts(bad)) ++num_refused;
   }
@@ -76,6 +85,7 @@ TEST_F(GgufMutation, ExtremeNumbersDoNoHarm) {
 
 TEST_F(GgufMutation, LostAndRepeatedBytesDoNoHarm) {
   SplitMix64 random(13);
+  // Without a count of refusals: what is lost or repeated may well leave a good file.
   for (int trial = 0; trial < 1000; ++trial) {
     std::string bad = good_;
     const size_t at = random.next() % data_start_;

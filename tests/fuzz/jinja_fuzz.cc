@@ -10,6 +10,8 @@
 
 namespace {
 
+// Something of each kind that templates read: every role, parts of content, null, a tool call, a
+// tool, and values of each type.
 quern::ChatInputs make_inputs() {
   quern::ChatInputs inputs;
   inputs.messages = nlohmann::ordered_json::parse(R"([
@@ -24,6 +26,7 @@ quern::ChatInputs make_inputs() {
   inputs.bos_token = "<s>";
   inputs.eos_token = "</s>";
   inputs.extra = {{"d", {{"b", 2}, {"a", 1}}}, {"xs", {3, 1, 2}}, {"n", 7}, {"s", "a b c"}};
+  // A leap day just before midnight.
   inputs.time = quern::jinja::CivilTime{2024, 2, 29, 23, 59, 59};
   // Small enough that a template at a limit does not slow the search down.
   inputs.limits.max_steps = 20'000;
@@ -35,9 +38,11 @@ quern::ChatInputs make_inputs() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  // Made once: parsing it for each input would be most of the work.
   static const quern::ChatInputs kInputs = make_inputs();
   const auto chat_template =
       quern::ChatTemplate::parse({reinterpret_cast<const char*>(data), size});
+  // Errors are as good as text; only crashes, leaks and endless work count.
   if (chat_template) (void)chat_template->render(kInputs);
   return 0;
 }

@@ -14,7 +14,9 @@
 namespace quern {
 namespace {
 
+// Bytes that choose; they are used again and again.
 constexpr size_t kChoices = 32;
+// Texts that grow past this are left unfinished, which proves nothing against them.
 constexpr size_t kMaxText = 256;
 
 void require(bool condition, const char* what) {
@@ -37,6 +39,7 @@ void check(std::string_view choices, std::string_view schema) {
   GrammarAutomaton automaton(result->grammar, limits);
   auto state = automaton.start();
   std::string text;
+  // kDead and kTooLarge are the lowest states.
   while (text.size() < kMaxText && state > GrammarAutomaton::kTooLarge) {
     if (automaton.can_end(state)) {
       require(nlohmann::json::accept(text), "what a schema's grammar matches is JSON");
@@ -44,10 +47,12 @@ void check(std::string_view choices, std::string_view schema) {
     const auto first = static_cast<uint8_t>(choices[text.size() % choices.size()]) + text.size();
     auto next = GrammarAutomaton::kDead;
     for (size_t i = 0; i < 256 && next == GrammarAutomaton::kDead; ++i) {
+      // 7 and 256 have no common factor, so all bytes are tried, in an order without runs.
       const auto byte = static_cast<uint8_t>(first + i * 7);
       next = automaton.step(state, byte);
       if (next > GrammarAutomaton::kTooLarge) text += static_cast<char>(byte);
     }
+    // A state that no byte leaves must be one where the text is complete.
     require(next != GrammarAutomaton::kDead || automaton.must_end(state), "no dead ends");
     state = next;
   }

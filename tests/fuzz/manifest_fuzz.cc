@@ -17,6 +17,7 @@ std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> parts;
   while (true) {
     const size_t end = text.find('\0');
+    // At most eight parts; the rest of the input is unused.
     parts.emplace_back(text.substr(0, end));
     if (end == std::string_view::npos || parts.size() == 8) return parts;
     text.remove_prefix(end + 1);
@@ -27,6 +28,7 @@ std::vector<std::string> split(std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto parts = split({reinterpret_cast<const char*>(data), size});
+  // Files exist in the input alone: nothing of the disk is read.
   const auto load = [&](const std::string& path) -> quern::Result<std::string> {
     const size_t index = path.empty() ? 0 : static_cast<size_t>(path[0] - 'a') + 1;
     if (index >= parts.size() || path.substr(1) != ".yaml") {

@@ -12,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto array = quern::parse_npy(std::as_bytes(std::span(data, size)), nullptr);
   if (!array) return 0;
   const auto bytes = array->tensor.read();
+  // Sizes of header and data agree in whatever was accepted.
   QUERN_CHECK(bytes && static_cast<int64_t>(bytes->size()) == array->tensor.size_bytes());
   return 0;
 }

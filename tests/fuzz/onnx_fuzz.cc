@@ -18,11 +18,14 @@ quern::onnx::ImportOptions guess_known(const quern::onnx::OnnxModel& model, uint
   quern::onnx::ImportOptions options;
   std::mt19937 random(seed);
   for (const quern::onnx::OnnxValue& input : model.inputs) {
+    // 7 is INT64 in TensorProto.DataType.
     if (!input.dims || input.data_type != 7) continue;
     const auto shape = quern::Shape::make(*input.dims);
+    // Shapes, axes and indices are short.
     if (!shape || shape->num_elements() > 64) continue;
     std::vector<int64_t> values(static_cast<size_t>(shape->num_elements()));
     for (int64_t& value : values) {
+      // -2 to 6: axes from both ends, small extents, 0.
       value = static_cast<int64_t>(random() % 9) - 2;
       if (random() % 16 == 0)
         value = (random() % 2 == 0 ? INT64_MAX : INT64_MIN) >> (random() % 64);
@@ -44,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const auto model = quern::onnx::parse_model(bytes);
   if (!model) return 0;
+  // From the input, so that a finding repeats without a state.
   uint32_t seed = 1;
   for (size_t i = 0; i < size; ++i) seed = seed * 31 + data[i];
   const auto options = guess_known(*model, seed);

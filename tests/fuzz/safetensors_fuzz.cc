@@ -10,6 +10,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto file = quern::SafetensorsFile::parse(std::as_bytes(std::span(data, size)), nullptr);
   if (!file) return 0;
+  // What was accepted can be read in full, with the type that the list promises.
   for (const quern::WeightInfo& info : (*file)->list()) {
     const auto tensor = (*file)->weight(info.name);
     QUERN_CHECK(tensor && tensor->dtype() == info.dtype && tensor->shape() == info.shape);

@@ -20,6 +20,7 @@
 namespace quern {
 namespace {
 
+// A trap and not assert(): release builds have to stop too, and libFuzzer reports it.
 void require(bool condition, const char* what) {
   if (condition) return;
   std::fprintf(stderr, "Not so: %s\n", what);
@@ -37,8 +38,10 @@ std::unique_ptr<Tokenizer> make(Vocabulary v) {
 std::unique_ptr<Tokenizer> make_byte_level(std::string_view pre_tokenizer) {
   Vocabulary v{.model = "gpt2", .pre_tokenizer = std::string(pre_tokenizer)};
   for (int b = 0; b < 256; ++b) {
+    // Each byte has a printable letter, as in GPT-2.
     append_utf8(byte_to_letter(static_cast<uint8_t>(b)), v.tokens.emplace_back());
   }
+  // Merges of merges, across a space, and of bytes that are no UTF-8 by themselves.
   v.merges = {"\u0120 t",      "h e",           "\u0120t he", "a a",           "aa aa",
               "\u00E2 \u0122", "\u0120 \u0120", "1 2",        "\u00FF \u00FE", "\u010A \u010A"};
   for (const std::string& merge : v.merges) {
@@ -63,6 +66,7 @@ std::unique_ptr<Tokenizer> make_sentencepiece() {
   for (const char* piece : {"\u2581", "a", "t", "h", "e", "<", "s", ">", "\u2581t", "he",
                             "\u2581the", "aa", "aaaa", "\u2581\u2581", "a\u2581", "\u00E9", "<s"}) {
     v.tokens.push_back(piece);
+    // Equal scores here and there: ties have to be decided in one way.
     v.scores.push_back(-static_cast<float>(v.tokens.size() % 7));
   }
   v.types.resize(v.tokens.size(), TokenType::kNormal);
@@ -101,6 +105,7 @@ void check(const Tokenizer& tokenizer, std::string_view text, uint8_t options, b
   require(ids.has_value(), "any text can be encoded");
   const DecodeOptions decoding{.skip_special = (options & 2) == 0};
   const std::string decoded = tokenizer.decode(*ids, decoding);
+  // Nothing is lost: byte-level vocabularies have a token for each byte.
   require(!comes_back || decoded == text, "decode(encode(text)) is the text");
   StreamDecoder decoder(tokenizer, decoding);
   std::string streamed;
@@ -135,6 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // ▁ in the text reads as a space, and special tokens get a space behind them.
   const bool comes_back = text.find("\u2581") == std::string_view::npos && (options & 3) == 0;
   quern::check(*tokenizers.sentencepiece, text, options, comes_back);
+  // These two normalise the text or have no token for every byte.
   quern::check(*tokenizers.unigram, text, options, false);
   quern::check(*tokenizers.wordpiece, text, options, false);
   return 0;

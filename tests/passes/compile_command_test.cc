@@ -14,6 +14,8 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
+// %a and %b are the same sum, once under an alias and once the other way round; %c and %d follow
+// each other, so all but the reduction becomes one fused node.
 constexpr std::string_view kChain = R"(graph {
   %x = Input() {type = "f32[T, 16]"}
   %y = Input() {type = "f32[T, 16]"}
@@ -59,6 +61,7 @@ class CompileCommand : public testing::Test {
 };
 
 TEST_F(CompileCommand, ShowsPassesFusedNodesAndMemory) {
+  // Sizes need an extent of T.
   const std::string text = run({"compile", graph_, "--bind", "T=8", "--plan"}).output;
   EXPECT_TRUE(holds(text, "eliminate_common_subexpressions"));
   EXPECT_TRUE(holds(text, "unchanged"));
@@ -77,6 +80,7 @@ TEST_F(CompileCommand, PrintsTheIrAroundAPass) {
   EXPECT_TRUE(holds(text, "%a = Add(%x, %y)"));
   EXPECT_TRUE(holds(text, "# after canonicalise"));
   EXPECT_TRUE(holds(text, "%a = math.add(%x, %y)"));
+  // Other passes stay silent.
   EXPECT_FALSE(holds(text, "# after simplify"));
   EXPECT_TRUE(holds(run({"compile", graph_, "--print-after", "all"}).output, "# after lower"));
 }
@@ -84,13 +88,17 @@ TEST_F(CompileCommand, PrintsTheIrAroundAPass) {
 TEST_F(CompileCommand, JsonTellsTheSame) {
   const auto report = json({"compile", graph_, "--bind", "T=8", "--print-after", "all", "--ir"});
   ASSERT_TRUE(report.is_object());
+  // Two inputs and five operations.
   EXPECT_EQ(report["nodes_before"], 7);
   EXPECT_EQ(report["passes"][0]["name"], "verify");
   EXPECT_TRUE(report["passes"][0]["seconds"].is_number());
+  // Checking changes nothing: the alias is still there.
   EXPECT_TRUE(holds(report["passes"][0]["ir_after"].get<std::string>(), "%a = Add(%x, %y)"));
   ASSERT_EQ(report["fused"].size(), 1u);
+  // The node keeps the name of its last member.
   EXPECT_EQ(report["fused"][0]["nodes"][0], "d");
   EXPECT_EQ(report["memory"][0]["symbols"]["T"], 8);
+  // Only %d passes through the arena: 8 x 16 floats. Inputs and the result live elsewhere.
   EXPECT_EQ(report["memory"][0]["arena_bytes"], 8 * 16 * 4);
   EXPECT_TRUE(holds(report["ir"].get<std::string>(), "fused.elementwise"));
 }
@@ -98,10 +106,13 @@ TEST_F(CompileCommand, JsonTellsTheSame) {
 TEST_F(CompileCommand, EachPassCanBeSwitchedOff) {
   EXPECT_TRUE(json({"compile", graph_, "--no-pass", "fuse_elementwise"})["fused"].empty());
   const auto alone = json({"compile", graph_, "--passes", "canonicalise,simplify"});
+  // Naming some passes leaves the others out.
   for (const auto& pass : alone["passes"]) EXPECT_NE(pass["name"], "fuse_elementwise");
   const auto unplanned =
       json({"compile", graph_, "--no-pass", "plan_memory", "--no-pass", "fuse_elementwise"});
+  // Without a plan no two values share memory.
   EXPECT_EQ(unplanned["memory"][0]["arena_bytes"], unplanned["memory"][0]["unplanned_bytes"]);
+  // Typing errors are answered, not ignored: a misspelt pass would change a measurement unseen.
   EXPECT_TRUE(holds(error({"compile", graph_, "--no-pass", "verify"}), "cannot be switched off"));
   EXPECT_TRUE(holds(error({"compile", graph_, "--no-pass", "fuse"}), "There is no pass 'fuse'"));
   EXPECT_TRUE(holds(error({"compile", graph_, "--print-after", "fuse"}), "There is no pass"));
@@ -109,16 +120,20 @@ TEST_F(CompileCommand, EachPassCanBeSwitchedOff) {
 
 TEST_F(CompileCommand, OfAModelItPlansDecodeAndPrefill) {
   const auto report = json({"compile", model_, "--tokens", "33"});
+  // One decoded token, and the 33 that --tokens asks for.
   ASSERT_EQ(report["memory"].size(), 2u);
   EXPECT_EQ(report["memory"][0]["phase"], "decode");
   EXPECT_EQ(report["memory"][1]["symbols"]["T"], 33);
+  // At most half of what the values would take side by side.
   for (const auto& memory : report["memory"]) EXPECT_LE(memory["arena_share"], 0.5);
   std::vector<std::string> ops;
+  // The gated feed-forward of each layer, and the quantisation of what it reads.
   for (const auto& fused : report["fused"]) ops.push_back(fused["op"]);
   EXPECT_TRUE(std::ranges::find(ops, "fused.gated_linear") != ops.end());
   EXPECT_TRUE(std::ranges::find(ops, "fused.quantize") != ops.end());
 }
 
+// The bound holds for the sizes of a real model, too.
 TEST_F(CompileCommand, TheArenaOfSmolLm2IsAtMostHalfOfTheUnplannedSum) {
   const std::string path = smollm2_file();
   QUERN_NEED_FILE(path, "the SmolLM2 file of scripts/fetch_model");
@@ -131,6 +146,7 @@ TEST_F(CompileCommand, ErrorsNameTheFileAndTheNode) {
   EXPECT_TRUE(holds(error({"compile", folder_.file("nothing")}), "cannot be opened"));
   const std::string bad = folder_.file("bad.ir");
   std::ofstream(bad) << "graph {\n  %x = Input() {type = \"f32[2]\"}\n  %y = math.add(%x)\n}\n";
+  // math.add lacks an operand in line 3.
   const std::string text = error({"compile", bad});
   EXPECT_TRUE(holds(text, "bad.ir"));
   EXPECT_TRUE(holds(text, "Line 3"));
@@ -151,6 +167,7 @@ using ExplainCommand = CompileCommand;
 
 TEST_F(ExplainCommand, SaysWhereWhyAndWhatItCosts) {
   const std::string text = run({"explain", model_, "--tokens", "16"}).output;
+  // Names of nodes, of kernels with their types, and of groups over all layers.
   EXPECT_TRUE(holds(text, "blk.0.swiglu"));
   EXPECT_TRUE(holds(text, "q8_0 x int16 product"));
   EXPECT_TRUE(holds(text, "packed for this instruction set"));
@@ -170,10 +187,12 @@ TEST_F(ExplainCommand, MeasuresEveryNode) {
       EXPECT_GE(node["measured_us"], 0) << node["name"];
       sum += node["measured_us"].get<double>();
     }
+    // The phase is the sum of its nodes; 1e-6 is far above the rounding of some hundred additions.
     EXPECT_NEAR(sum, phase["measured_us"].get<double>(), 1e-6 * sum);
     EXPECT_GT(phase["weight_bytes"], 0);
     EXPECT_GT(phase["arena_bytes"], 0);
   }
+  // A tenth of a GB/s: any machine has more, and a wrong unit has less.
   EXPECT_GT(report["roof"]["bytes_per_second"], 1e8);
 }
 
@@ -181,8 +200,10 @@ TEST_F(ExplainCommand, AGraphIsExplainedAndMeasuredToo) {
   const auto report =
       json({"explain", graph_, "--bind", "T=100", "--measure", "--repetitions", "2"});
   const auto& nodes = report["phases"][0]["nodes"];
+  // The fused chain and the reduction; inputs are no work.
   ASSERT_EQ(nodes.size(), 2u);
   EXPECT_EQ(nodes[0]["op"], "fused.elementwise");
+  // Two inputs of 100 x 16 floats, and no value in between.
   EXPECT_EQ(nodes[0]["read_bytes"], 2 * 100 * 16 * 4);
   EXPECT_EQ(report["phases"][0]["name"], "run");
 }
@@ -195,6 +216,7 @@ TEST_F(ExplainCommand, ThePageHoldsItsDataAndNeedsNothingElse) {
   const std::string html = text.str();
   EXPECT_TRUE(html.starts_with("<!doctype html>"));
   EXPECT_TRUE(holds(html, "blk.1.swiglu"));
+  // Nothing is loaded from elsewhere: the page works without a network.
   EXPECT_FALSE(holds(html, "http://"));
   EXPECT_FALSE(holds(html, "https://"));
   // The data is JSON inside of its own element.

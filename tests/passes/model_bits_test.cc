@@ -20,8 +20,10 @@ struct Setting {
   PassSelection passes;
 };
 
+// An empty list would be all passes, so it names one that changes nothing.
 const PassSelection kNoOptionalPasses{.only = {"verify"}, .off = {}};
 
+// Alone shows what a pass breaks by itself; the rest without it, what only its absence does.
 std::vector<Setting> settings_with_one_pass() {
   std::vector<Setting> made;
   for (const Pass& pass : default_pipeline()) {
@@ -40,6 +42,7 @@ std::vector<float> logits_of(const std::string& path, const RunOn& on,
   const auto engine = open_engine(path, on);
   if (engine == nullptr) return {};
   std::vector<float> whole = run_logits(*engine, ids, 0);
+  // In one run and in runs of one token other kernels serve the same products.
   EXPECT_EQ(run_logits(*engine, ids, 1), whole);
   return whole;
 }
@@ -47,6 +50,7 @@ std::vector<float> logits_of(const std::string& path, const RunOn& on,
 // All passes against none on both devices, and on cpu each alone.
 void expect_equal_logits(const std::string& path, Activations activations,
                          const std::vector<int32_t>& ids) {
+  // The reference without passes is what strict numerics mean.
   RunOn on{.device = "reference", .activations = activations, .passes = kNoOptionalPasses};
   const std::vector<float> expected = logits_of(path, on, ids);
   ASSERT_FALSE(expected.empty());
@@ -64,8 +68,10 @@ void expect_equal_logits(const std::string& path, Activations activations,
 
 TEST(ModelBits, SyntheticModelsOfManyFormats) {
   const TemporaryFolder folder("model_bits");
+  // Nine tokens fill no tile; the pair of equal ones tells positions apart.
   const std::vector<int32_t> ids = {1, 77, 300, 5, 5, 411, 2, 9, 100};
   const std::pair<const char*, DType> models[] = {
+      // Blocks of 32 elements need "tiny", super-blocks of 256 the wider "tiny-k".
       {"tiny", DType::kF32},  {"tiny", DType::kBF16},   {"tiny", DType::kQ8_0},
       {"tiny", DType::kQ4_1}, {"tiny-k", DType::kQ4_K}, {"tiny-k", DType::kQ6_K}};
   for (const auto& [shape, dtype] : models) {
@@ -95,6 +101,7 @@ TEST(ModelBits, EveryFamily) {
     ++num_models;
   }
   fmt::print("{} models\n", num_models);
+  // A folder that lost its models must not pass.
   EXPECT_GT(num_models, 20u);
 }
 

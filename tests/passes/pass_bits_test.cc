@@ -15,7 +15,9 @@
 namespace quern::test {
 namespace {
 
+// Graphs that run; some refuse their random values.
 constexpr uint64_t kNumGraphs = 1000;
+// A report holds a whole graph.
 constexpr size_t kMaxReports = 3;
 
 // A way to compile and run.
@@ -24,6 +26,7 @@ struct Setting {
   PassSelection passes;
 };
 
+// An empty list would be all passes, so it names one that changes nothing.
 PassSelection no_optional_passes() {
   return {.only = {"verify"}, .off = {}};
 }
@@ -49,6 +52,7 @@ class PassBits : public testing::Test {
  protected:
   void SetUp() override {
     reference_ = place("reference", {});
+    // Two threads, one without vectors, and the narrower vectors: three sets of kernels.
     cpus_.push_back(place("cpu", {.num_threads = 2, .isa = ""}));
     cpus_.push_back(place("cpu", {.num_threads = 1, .isa = "scalar"}));
     cpus_.push_back(place("cpu", {.num_threads = 2, .isa = "avx2"}));
@@ -67,6 +71,7 @@ class PassBits : public testing::Test {
     QUERN_ASSIGN_OR_RETURN(const auto executable,
                            compile_and_load(graph, *place.backend, *place.device, &inputs.weights,
                                             {.passes = passes}));
+    // Any but the default, which a pass could bake in unseen.
     return executable->run({.inputs = inputs.tensors, .states = {}, .stream = 3});
   }
 
@@ -109,17 +114,21 @@ TEST_F(PassBits, RandomGraphsKeepTheirBits) {
   size_t num_compared = 0;
   std::set<std::string> operations;
   for (uint64_t seed = 0; num_compared < kNumGraphs && num_reports_ < kMaxReports; ++seed) {
+    // At least half must run.
     ASSERT_LT(seed, 2 * kNumGraphs) << "Too many of the graphs do not run at all.";
     const Graph graph = random_graph(seed);
     SymbolValues symbols;
     symbols.set('T', random_extent(seed));
     std::mt19937 random(static_cast<uint32_t>(seed));
+    // About every seventh float is a zero, denormal, infinity, NaN or of extreme size.
     const GraphInputs inputs = random_inputs(graph, random, 7, symbols);
+    // What the graph means: the reference, node by node as written.
     const auto expected = run(reference_, graph, no_optional_passes(), inputs);
     // An operation may refuse its values, e.g. the largest of no elements.
     if (!expected) continue;
     ++num_compared;
     for (const Node& node : graph.nodes()) operations.insert(node.op->id);
+    // One of them for each graph: all three would take three times as long.
     const Place& cpu = cpus_[seed % cpus_.size()];
     expect_bits(run_fused_on_reference(graph, inputs), *expected, seed, "reference, fused", graph);
     for (const Setting& setting : all) {
@@ -131,6 +140,7 @@ TEST_F(PassBits, RandomGraphsKeepTheirBits) {
   }
   fmt::print("{} graphs of {} operations, {} fused nodes\n", num_compared, operations.size(),
              num_fused_);
+  // The graphs really hold most operations, and passes really fuse: else equal bits say little.
   EXPECT_GT(operations.size(), 100u);
   EXPECT_GT(num_fused_, kNumGraphs);
 }

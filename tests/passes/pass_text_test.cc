@@ -39,6 +39,7 @@ std::string read_file(const fs::path& path) {
 
 Case read_case(const fs::path& path) {
   const std::string text = read_file(path);
+  // A file may begin with the graph, or with comments and options before it.
   const size_t start = text.starts_with("graph") ? 0 : text.find("\ngraph") + 1;
   const size_t rule = text.find("\n---\n");
   Case made{.pass = path.parent_path().filename(), .head = text.substr(0, start)};
@@ -82,6 +83,7 @@ struct CaseSetup {
     for (const std::string& rule : options_named(c, "place")) {
       const size_t equals = rule.find('=');
       options.placement.emplace_back(trimmed(rule.substr(0, equals)),
+                                     // "pattern = target".
                                      trimmed(rule.substr(equals + 1)));
     }
   }
@@ -103,8 +105,9 @@ const Pass* find_pass(const std::string& name) {
   return found == passes.end() ? nullptr : &*found;
 }
 
-// Both graphs with equal inputs: equal bits, or errors of one code.
+// Both graphs with equal inputs: equal bits, or an error of both.
 void expect_same_bits(const Graph& before, const Graph& after) {
+  // One seed for every case: a failure can be run again.
   std::mt19937 random(17);
   const GraphInputs inputs = random_inputs(before, random);
   const auto run = [&](const Graph& graph) -> Result<RunResult> {
@@ -114,6 +117,7 @@ void expect_same_bits(const Graph& before, const Graph& after) {
   };
   const auto expected = run(before);
   const auto actual = run(after);
+  // A pass may neither make nor hide an error of the values.
   ASSERT_EQ(actual.has_value(), expected.has_value())
       << (expected ? actual.error().message : expected.error().message);
   if (!expected) return;
@@ -139,12 +143,14 @@ TEST_P(PassText, GivesTheGraphOfTheFile) {
   const CaseSetup setup(c);
   const Result<Graph> after = pass->run(*graph, setup.options);
   const std::string outcome = outcome_text(*graph, after);
+  // The input is printed anew as well, so that files share one form.
   if (should_update) {
     std::ofstream(path) << c.head << print_graph(*graph) << "---\n" << outcome;
     return;
   }
   if (c.expected.starts_with("error: ")) {
     ASSERT_FALSE(after.has_value());
+    // Without the line's end; a part of the message is enough.
     EXPECT_NE(outcome.find(trimmed(c.expected.substr(0, c.expected.size() - 1))), std::string::npos)
         << outcome;
     return;
@@ -152,6 +158,7 @@ TEST_P(PassText, GivesTheGraphOfTheFile) {
   EXPECT_EQ(outcome, c.expected);
   ASSERT_TRUE(after.has_value());
   EXPECT_TRUE(verify(*after).has_value());
+  // Fast numerics allow other bits, which is what some cases show.
   if (setup.options.numerics != Numerics::kFast) expect_same_bits(*graph, *after);
 }
 

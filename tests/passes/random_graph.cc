@@ -18,6 +18,7 @@ namespace {
 // SplitMix64 (Steele et al. 2014): the same numbers on every machine.
 class Random {
  public:
+  // Seeds that follow each other start from states far apart.
   explicit Random(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
   uint64_t next() {
     uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
@@ -36,13 +37,16 @@ class Random {
   uint64_t state_;
 };
 
+// 1, extents that no vector width divides, and 32 and 64 for whole blocks of quantised formats.
 const std::vector<int64_t> kExtents = {1, 2, 3, 4, 5, 7, 8, 16, 17, 32, 33, 64};
 
+// Builds one graph. Moves pick among the values so far, so that later ones stand on earlier ones.
 class GraphMaker {
  public:
   explicit GraphMaker(uint64_t seed) : random_(seed), builder_(builtin_ops()) {}
 
   Graph make() {
+    // Two matrices, so that no move of floats finds nothing to work on.
     add_input(float_type(2));
     add_input(float_type(2));
     const int64_t count = 16 + random_.below(28);
@@ -57,6 +61,7 @@ class GraphMaker {
   const TensorType& type(ValueId value) const { return *builder_.type(value); }
   static Dim last(const TensorType& t) { return t.dims.back(); }
 
+  // Six in ten f32, as in models; f64, and f16 and bf16, which round after each node.
   DType float_dtype() {
     const int64_t which = random_.below(10);
     if (which < 6) return DType::kF32;
@@ -64,16 +69,19 @@ class GraphMaker {
     return which == 8 ? DType::kF16 : DType::kBF16;
   }
   Dim extent() {
+    // Tensors without elements are where kernels and sums of nothing go wrong.
     if (random_.one_in(20)) return Dim::constant(0);
     return Dim::constant(random_.of(kExtents));
   }
   TensorType float_type(int rank) {
     TensorType made{float_dtype(), {}};
     for (int axis = 0; axis < rank; ++axis) made.dims.push_back(extent());
+    // In front, as the tokens of models are.
     if (rank > 0 && random_.one_in(3)) made.dims[0] = Dim::symbolic('T');
     return made;
   }
 
+  // Makes the value one that later moves may pick; a move that did not fit passes through.
   ValueId keep(ValueId value) {
     if (value != kNoValue) values_.push_back(value);
     return value;
@@ -84,12 +92,14 @@ class GraphMaker {
   ValueId add_weight(DType dtype, std::vector<Dim> dims) {
     return builder_.weight("w" + std::to_string(next_input_++), {dtype, std::move(dims)});
   }
+  // Equal elements of the type; kNoValue where a symbol leaves the size open.
   ValueId constant_like(const TensorType& t, double value) {
     Shape shape;
     for (const Dim& dim : t.dims) {
       if (!dim.is_constant()) return kNoValue;
       shape.push_back(dim.factor);
     }
+    // A failure prints the graph with its constants.
     if (shape.num_elements() > 4096) return kNoValue;
     const std::vector<double> values(static_cast<size_t>(shape.num_elements()), value);
     return builder_.constant("c" + std::to_string(next_input_++), t.dtype, shape, values);
@@ -108,8 +118,11 @@ class GraphMaker {
     if (!types) return kNoValue;
     int64_t elements = 1;
     for (const TensorType& t : *types) {
+      // Symbols count by their factor alone: they are small, see random_extent().
       for (const Dim& dim : t.dims) elements *= std::max<int64_t>(1, dim.factor);
     }
+    // Concatenations and products could double their sizes with each move, and each graph runs in
+    // some dozen settings.
     if (elements > 50000) return kNoValue;
     return builder_.add(id, inputs, std::move(attributes));
   }
@@ -136,6 +149,7 @@ class GraphMaker {
     return pick([&](const TensorType& t) { return t == wanted; });
   }
 
+  // Quarters from 0.25 to 2.25, exact in every dtype; a default is kept two times in three.
   Attributes attributes_for(const OpDef& op) {
     Attributes made;
     for (const AttributeDef& def : op.attributes) {
@@ -161,8 +175,11 @@ class GraphMaker {
     };
     for (const ValueId value : values_) {
       const bool is_sink = !is_read[static_cast<size_t>(value)];
+      // One sink in five stays dead code; one value in 25 that others read is a result as well,
+      // which no fusion may swallow.
       if (is_sink ? !random_.one_in(5) : random_.one_in(25)) add_output(value);
     }
+    // A graph without a result would compare nothing.
     if (next == 0) add_output(values_.back());
   }
 
@@ -185,8 +202,7 @@ class GraphMaker {
   void random_numbers();
   void anything();
 
-  // A projection of x with a new weight, quantised where that is possible and wanted; the quantised
-  // form of x is made once for `again`.
+  // A projection of x with a new weight of `dtype` and `rows` rows; kNoValue where it does not fit.
   ValueId project(ValueId x, const Dim& rows, DType dtype);
 
   Random random_;
@@ -195,6 +211,7 @@ class GraphMaker {
   int next_input_ = 0;
 };
 
+// Those of the registry, so that a new operation is in the graphs at once.
 std::vector<std::string> elementwise_ids(size_t num_inputs) {
   std::vector<std::string> ids;
   for (const OpDef* op : builtin_ops().list()) {
@@ -218,6 +235,7 @@ void GraphMaker::binary() {
   keep(add(op->id, random_.one_in(2) ? std::vector{x, y} : std::vector{y, x}, attributes_for(*op)));
 }
 
+// A vector added to each row, under its own name or the alias that canonicalise replaces.
 void GraphMaker::bias() {
   const ValueId x = pick([](const TensorType& t) { return is_float(t.dtype) && t.rank() > 1; });
   if (x == kNoValue) return;
@@ -229,6 +247,7 @@ void GraphMaker::bias() {
 void GraphMaker::neutral() {
   const ValueId x = pick_float();
   const TensorType t = type(x);
+  // x + 0 is not x where x is -0, but x + -0 is; x * 0 is NaN or -0 for some x.
   static const std::vector<double> numbers = {0.0, -0.0, 1.0, -1.0, 2.0};
   const ValueId c = constant_like(t, random_.of(numbers));
   if (c == kNoValue) return;
@@ -236,12 +255,14 @@ void GraphMaker::neutral() {
                                                "elementwise.sub", "elementwise.div",
                                                "elementwise.max", "elementwise.min"};
   const std::string& id = random_.of(ids);
+  // On the left of a subtraction or division the constant is not neutral.
   keep(random_.one_in(3) ? add(id, {c, x}) : add(id, {x, c}));
 }
 
 // Two nodes that cancel, or that one could replace.
 void GraphMaker::undo() {
   const ValueId x = pick_float();
+  // Powers of two, whose product rounds nothing, and 3.
   static const std::vector<double> factors = {1.0, 2.0, -4.0, 0.5, 3.0};
   switch (random_.below(6)) {
     case 0:
@@ -256,6 +277,7 @@ void GraphMaker::undo() {
       break;
     }
     case 3:
+      // Swish, written out.
       keep(add("math.mul", {x, add("activation.sigmoid", {x})}));
       break;
     case 4:
@@ -274,6 +296,8 @@ void GraphMaker::repeat() {
   if (node.inputs.empty()) return;
   std::vector<ValueId> inputs = node.inputs;
   if (inputs.size() == 2 && random_.one_in(2)) std::swap(inputs[0], inputs[1]);
+  // Under a new name. Equal inputs and attributes make it the same value, unless it is random or
+  // the operation does not commute.
   const ValueId made = add(node.op->id, inputs, node.attributes);
   if (made != kNoValue && builder_.last_outputs().size() == 1) keep(made);
 }
@@ -285,6 +309,7 @@ void GraphMaker::dense_product() {
   const ValueId b = add_input({t.dtype, {t.dims[1], extent()}});
   ValueId c = keep(add("math.matmul", {a, b}));
   if (c == kNoValue) return;
+  // The composite of the same product, which becomes several nodes.
   if (random_.one_in(4)) {
     keep(add("Fused", {a, b}, {{"activation", random_.one_in(2) ? "relu" : "gelu"}}));
   }
@@ -293,6 +318,8 @@ void GraphMaker::dense_product() {
   if (random_.one_in(2)) keep(add("math.add", {partner(c), c}));
 }
 
+// A weight has rows of x's last extent. Formats of blocks are at times read by the product itself
+// and at times through quant.dynamic, with 8 or 16 bits.
 ValueId GraphMaker::project(ValueId x, const Dim& rows, DType dtype) {
   const Dim columns = last(type(x));
   const ValueId w = add_weight(dtype, {rows, columns});
@@ -309,6 +336,7 @@ ValueId GraphMaker::project(ValueId x, const Dim& rows, DType dtype) {
 DType weight_dtype(Random& random, const TensorType& x) {
   if (x.dtype == DType::kF64) return DType::kF64;
   const Dim columns = x.dims.back();
+  // Blocks of these formats hold 32 elements and do not cross rows.
   const bool is_whole = columns.is_constant() && columns.factor > 0 && columns.factor % 32 == 0;
   static const std::vector<DType> quantised = {DType::kQ8_0, DType::kQ4_0, DType::kQ4_1};
   if (is_whole && !random.one_in(4)) return random.of(quantised);
@@ -319,8 +347,10 @@ void GraphMaker::linear() {
   ValueId x = pick([](const TensorType& t) {
     return is_float(t.dtype) && t.rank() >= 1 && t.dims.back().is_constant();
   });
+  // A weight needs a known number of columns.
   if (x == kNoValue) return;
   if (random_.one_in(2)) {
+    // A norm without a weight is one more form that fusions see.
     const ValueId w = random_.one_in(2) ? add_weight(DType::kF32, {last(type(x))}) : kNoValue;
     const ValueId n = add(random_.one_in(2) ? "math.rmsnorm" : "math.layernorm", {x, w});
     if (n != kNoValue) x = n;
@@ -340,6 +370,7 @@ void GraphMaker::gated() {
   if (x == kNoValue) return;
   const DType dtype = weight_dtype(random_, type(x));
   const Dim rows = extent();
+  // Both read the same x: the pair becomes one node.
   const ValueId gate = project(x, rows, dtype);
   const ValueId up = project(x, rows, dtype);
   if (gate == kNoValue || up == kNoValue) return;
@@ -359,6 +390,7 @@ void GraphMaker::normalise() {
 }
 
 // Reductions, choices and positions of rows.
+// Over the last axis. The largest of no elements is an error; such graphs are left out.
 void GraphMaker::rows() {
   const ValueId x = pick([](const TensorType& t) { return is_float(t.dtype) && t.rank() >= 1; });
   if (x == kNoValue) return;
@@ -389,6 +421,7 @@ void GraphMaker::shapes() {
       break;
     case 1: {
       const ValueId once =
+          // The second one undoes the first.
           add("shape.transpose", {x}, {{"dim0", int64_t{-1}}, {"dim1", int64_t{0}}});
       if (once == kNoValue) break;
       keep(once);
@@ -398,6 +431,7 @@ void GraphMaker::shapes() {
       break;
     }
     case 2:
+      // From 0 the slice is the whole.
       keep(add("shape.slice", {x}, {{"dim", int64_t{-1}}, {"start", random_.below(2)}}));
       break;
     case 3:
@@ -412,6 +446,7 @@ void GraphMaker::shapes() {
     case 5: {
       const ValueId flat = add("shape.reshape", {x}, {{"shape", std::vector<int64_t>{-1, 1}}});
       if (flat == kNoValue) break;
+      // Only the last of two reshapes counts.
       keep(add("shape.reshape", {flat}, {{"shape", std::vector<int64_t>{1, -1}}}));
       break;
     }
@@ -425,9 +460,11 @@ void GraphMaker::cast() {
   const ValueId x = pick_float();
   const std::string back(dtype_name(type(x).dtype));
   const ValueId y = keep(add("math.cast", {x}, {{"to", random_.of(names)}}));
+  // Back again: nothing is lost through a wider dtype, and something is through a narrower one.
   if (y != kNoValue && random_.one_in(2)) keep(add("math.cast", {y}, {{"to", back}}));
 }
 
+// softmax(q k^T * scale + mask) v, as exporters write it.
 void GraphMaker::written_out_attention() {
   const ValueId q = pick_matrix();
   if (q == kNoValue) return;
@@ -439,14 +476,17 @@ void GraphMaker::written_out_attention() {
                          : add_input({t.dtype, {t.dims[1], keys}});
   ValueId scores = add("math.matmul", {q, kt});
   if (scores == kNoValue) return;
+  // No 1 / sqrt(d): the scale has to be carried over.
   if (random_.one_in(2)) scores = add("math.scale", {scores}, {{"factor", 0.37}});
   if (random_.one_in(2)) scores = add("math.add", {scores, add_input(type(scores))});
   const ValueId shares = add("math.softmax", {scores});
   if (shares == kNoValue) return;
+  // Read by others too, the shares must stay a value.
   if (random_.one_in(5)) keep(shares);
   keep(add("math.matmul", {shares, add_input({t.dtype, {keys, extent()}})}));
 }
 
+// For integers 0 + y is y, without exceptions.
 void GraphMaker::integers() {
   const ValueId x = add_input({DType::kI32, {extent(), extent()}});
   const ValueId y = add(random_.one_in(2) ? "math.add" : "math.mul", {x, x});
@@ -458,6 +498,7 @@ void GraphMaker::integers() {
 void GraphMaker::random_numbers() {
   const ValueId x = pick_float();
   if (random_.one_in(2)) {
+    // Outside of training it is the identity.
     keep(add("math.dropout", {x}, {{"p", 0.3}, {"training", !random_.one_in(3)}}));
   } else {
     keep(add("random.normal", {x}, {{"seed", random_.below(100)}}));
@@ -467,6 +508,7 @@ void GraphMaker::random_numbers() {
 // Any pure operation whose rule takes values that are there.
 void GraphMaker::anything() {
   const std::vector<const OpDef*> all = builtin_ops().list();
+  // Most operations do not take most values; 40 tries find one nearly always.
   for (int attempt = 0; attempt < 40; ++attempt) {
     const OpDef* op = random_.of(all);
     const bool is_usable = op->effect == Effect::kPure && op->reference != nullptr &&
@@ -487,6 +529,7 @@ void GraphMaker::anything() {
 
 void GraphMaker::move() {
   using Move = void (GraphMaker::*)();
+  // A move that stands here several times is that much likelier.
   static const std::vector<Move> moves = {&GraphMaker::unary,    &GraphMaker::unary,
                                           &GraphMaker::unary,    &GraphMaker::binary,
                                           &GraphMaker::binary,   &GraphMaker::binary,
@@ -508,8 +551,10 @@ Graph random_graph(uint64_t seed) {
   return GraphMaker(seed).make();
 }
 
+// 0, 1 and small extents, one that no vector width divides.
 int64_t random_extent(uint64_t seed) {
   static const std::vector<int64_t> extents = {0, 1, 2, 3, 8, 17};
+  // Not the numbers that made the graph.
   return Random(seed + 0xABCDEF).of(extents);
 }
 

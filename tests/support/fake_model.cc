@@ -5,6 +5,7 @@
 
 namespace quern::test {
 
+// GGUF has no architecture of that name: Mixtral is a llama with experts.
 FakeModel::FakeModel(std::string name) : architecture(name == "mixtral" ? "llama" : name) {
   metadata.set("general.architecture", MetadataValue::text(architecture));
   add_config();
@@ -14,6 +15,7 @@ FakeModel::FakeModel(std::string name) : architecture(name == "mixtral" ? "llama
   }
   add("token_embd.weight", Shape{12, 8});
   add("output_norm.weight", Shape{8});
+  // Learned positions, one row for each place of the context.
   if (is("gpt2")) add("position_embd.weight", Shape{32, 8});
   for (int layer = 0; layer < 2; ++layer) add_layer("blk." + std::to_string(layer) + ".");
 }
@@ -27,6 +29,7 @@ void FakeModel::add_config() {
   set_number("attention.head_count", uint32_t{4});
   set_number("attention.head_count_kv", uint32_t{2});
   const bool has_layer_norm = is("gpt2") || is("starcoder2");
+  // Families with layer norms have a key of their own.
   set_number(has_layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
              1e-5F);
   if (!is_mixture) return;
@@ -39,6 +42,7 @@ void FakeModel::add_layer(const std::string& blk) {
   const bool is_fused = is("gpt2") || is("phi3");
   const bool has_experts = metadata.has(architecture + ".expert_count");
   if (is_fused) {
+    // Rows of queries (4 heads of 2), keys and values (2 heads of 2 each) in one matrix.
     add(blk + "attn_qkv.weight", Shape{8 + 4 + 4, 8});
   } else {
     add(blk + "attn_q.weight", Shape{8, 8});
@@ -46,7 +50,9 @@ void FakeModel::add_layer(const std::string& blk) {
     add(blk + "attn_v.weight", Shape{4, 8});
   }
   add(blk + "attn_output.weight", Shape{8, 8});
+  // OLMo 2 normalises the outputs of its blocks, not their inputs.
   if (!is("olmo2")) add(blk + "attn_norm.weight", Shape{8});
+  // gpt-oss calls the norm before its experts post_attention_norm.
   if (!is("olmo2") && !is("gpt-oss")) add(blk + "ffn_norm.weight", Shape{8});
   if (is("olmo2")) {  // over all heads together
     add(blk + "attn_q_norm.weight", Shape{8});
@@ -60,8 +66,10 @@ void FakeModel::add_layer(const std::string& blk) {
     add(blk + "post_attention_norm.weight", Shape{8});
   }
   if (is("gemma2") || is("gemma3") || is("olmo2")) add(blk + "post_ffw_norm.weight", Shape{8});
+  // A learned logit for each head that takes part in the softmax alone.
   if (is("gpt-oss")) add(blk + "attn_sinks.weight", Shape{4});
   if (has_experts) {
+    // Mixtral's experts have the width of feed_forward_length, the others of a key of their own.
     const int64_t width = is("llama") ? 16 : 6;
     add(blk + "ffn_gate_inp.weight", Shape{4, 8});
     add(blk + "ffn_gate_exps.weight", Shape{4, width, 8});
@@ -69,8 +77,10 @@ void FakeModel::add_layer(const std::string& blk) {
     add(blk + "ffn_down_exps.weight", Shape{4, 8, width});
     return;
   }
+  // Two matrices without a gate.
   const bool is_plain = is("gpt2") || is("starcoder2");
   if (!is_plain && !is("phi3")) add(blk + "ffn_gate.weight", Shape{16, 8});
+  // Phi-3 keeps gate and up in one matrix.
   add(blk + "ffn_up.weight", Shape{is("phi3") ? 32 : 16, 8});
   add(blk + "ffn_down.weight", Shape{8, 16});
 }
@@ -93,6 +103,7 @@ Result<Tensor> FakeModel::weight(std::string_view name) const {
   return Tensor::zeros(found.dtype, found.shape);
 }
 
+// From the registry of families, so that a new one is in the tests at once.
 std::vector<std::string> fake_architectures() {
   std::vector<std::string> names = {"mixtral"};
   for (const ModelFamily& family : model_families()) names.emplace_back(family.architecture);

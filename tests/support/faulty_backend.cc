@@ -7,6 +7,7 @@
 namespace quern::test {
 namespace {
 
+// Loads and runs as the inner one does; only what it says of itself is changed.
 class FaultyDevice final : public Device {
  public:
   FaultyDevice(std::unique_ptr<Device> inner, const FaultyOptions& options)
@@ -43,6 +44,7 @@ class FaultyBackend final : public Backend {
     return capabilities;
   }
   Support supports(const OpDef& op) const override { return inner_->supports(op); }
+  // Of the graph as it was, before the fault.
   Result<void> legal(const Graph& graph, const Node& node) const override {
     return inner_->legal(graph, node);
   }
@@ -73,6 +75,7 @@ std::unique_ptr<Backend> make_faulty_backend(std::unique_ptr<Backend> inner,
   return std::make_unique<FaultyBackend>(std::move(inner), std::move(options));
 }
 
+// Names of values stay, so that comparisons by name still find each pair.
 GraphFault change_attribute(std::string name, std::string attribute, AttributeValue value) {
   return [=](const Graph& graph, const CompileOptions&) -> Result<Graph> {
     GraphCopier copier(graph);

@@ -8,6 +8,7 @@
 namespace quern::test {
 namespace {
 
+// NumPy's names: byte order ('|' where there is none), kind, and bytes of an element.
 std::optional<DType> dtype_of(std::string_view descr) {
   constexpr std::pair<std::string_view, DType> kTypes[] = {
       {"<f8", DType::kF64}, {"<f4", DType::kF32}, {"<f2", DType::kF16},
@@ -37,6 +38,7 @@ const NpyArray* Golden::find(std::string_view name) const {
   return nullptr;
 }
 
+// Failures are reported here, so that tests need no checks of their own.
 Tensor Golden::tensor(std::string_view name) const {
   const NpyArray* array = find(name);
   if (array == nullptr) return Tensor();
@@ -47,6 +49,7 @@ Tensor Golden::tensor(std::string_view name) const {
   return Tensor();
 }
 
+// For dtypes that NumPy does not have, such as bf16 and block formats, kept as integers.
 Tensor Golden::tensor(std::string_view name, DType dtype, const Shape& shape) const {
   const NpyArray* array = find(name);
   if (array == nullptr) return Tensor();

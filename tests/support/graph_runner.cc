@@ -15,6 +15,7 @@ namespace quern::test {
 namespace {
 
 // Elements as f32, or as f64 where the dtype has more precision: what bits are compared in.
+// That is, the tensor's own type; f16 and bf16 are widened by same_narrow().
 template <class T>
 testing::AssertionResult same_plain(const Tensor& actual, const Tensor& expected) {
   const auto a = actual.read_as<T>();
@@ -23,6 +24,7 @@ testing::AssertionResult same_plain(const Tensor& actual, const Tensor& expected
   return all_same_bits(*a, *b);
 }
 
+// Each value of f16 and bf16 is an f32 value, so nothing is lost; NaNs become comparable.
 testing::AssertionResult same_narrow(const Tensor& actual, const Tensor& expected) {
   const auto widen = [](const Tensor& tensor) {
     const auto bytes = tensor.read();
@@ -37,6 +39,8 @@ testing::AssertionResult same_narrow(const Tensor& actual, const Tensor& expecte
 }
 
 template <class Float>
+// Zeros of both signs, denormals, the smallest normal number, both infinities, NaN, the largest
+// numbers, and two whose f32 exponential is just below overflow and just at underflow.
 Float special_value(uint32_t which) {
   using Limits = std::numeric_limits<Float>;
   const std::array<Float, 12> values = {
@@ -48,6 +52,8 @@ Float special_value(uint32_t which) {
 
 template <class Float>
 std::vector<Float> random_floats(size_t n, std::mt19937& random, int special_every) {
+  // Differs between standard libraries: only the properties of a test may depend on it, no expected
+  // value.
   std::normal_distribution<Float> normal;
   std::vector<Float> values(n);
   for (Float& value : values) {
@@ -77,11 +83,13 @@ Result<LoadedGraph> load_graph(const Graph& graph, const LoadOptions& options,
   for (const StateDecl& state : graph.states()) {
     QUERN_ASSIGN_OR_RETURN(loaded.stores[state.name], loaded.device->make_kv_store(state));
   }
+  // No pass runs here: the graph is compiled as it is.
   QUERN_ASSIGN_OR_RETURN(const auto artifact, backend->compile(graph, options.compile));
   QUERN_ASSIGN_OR_RETURN(loaded.executable, loaded.device->load(*artifact, weights, {}));
   return loaded;
 }
 
+// Floats by value bits, all other dtypes byte by byte.
 testing::AssertionResult same_tensor_bits(const Tensor& actual, const Tensor& expected) {
   if (actual.dtype() != expected.dtype() || !(actual.shape() == expected.shape())) {
     return testing::AssertionFailure()
@@ -102,6 +110,7 @@ testing::AssertionResult same_tensor_bits(const Tensor& actual, const Tensor& ex
 }
 
 testing::AssertionResult same_result_bits(const RunResult& actual, const RunResult& expected) {
+  // Results are compared in order, with their names.
   if (actual.values.size() != expected.values.size()) {
     return testing::AssertionFailure() << actual.values.size() << " results where "
                                        << expected.values.size() << " are expected";
@@ -130,6 +139,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, std::mt19937& random, int 
   } else if (dtype == DType::kF64) {
     const auto values = random_floats<double>(n, random, special_every);
     narrow_row(dtype, values.data(), bytes->data(), static_cast<int64_t>(n));
+  // Formats of blocks too: a whole tensor counts as one row, as blocks do not cross rows.
   } else if (can_encode(dtype)) {
     const auto values = random_floats<float>(n, random, special_every);
     quantize_row(dtype, values.data(), bytes->data(), static_cast<int64_t>(n));

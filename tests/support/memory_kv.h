@@ -61,6 +61,7 @@ class MemoryKv final : public KvState {
   };
   using Place = std::tuple<int64_t, int64_t, int64_t, int64_t>;
 
+  // A head may be narrower than a block of its format; zeros fill the rest.
   static size_t padded(DType dtype, size_t n) {
     return static_cast<size_t>(round_up(static_cast<int64_t>(n), dtype_info(dtype).block_size));
   }
@@ -85,6 +86,7 @@ class MemoryKv final : public KvState {
 
   Options options_;
   std::map<Place, Row> rows_;
+  // Encoded as any row is, so that unwritten rows have blocks, too.
   Row zero_{
       encode(options_.key_type, std::vector<float>(static_cast<size_t>(options_.key_dim))),
       encode(options_.value_type, std::vector<float>(static_cast<size_t>(options_.value_dim)))};

@@ -40,6 +40,7 @@ std::optional<std::string> parse_descr(std::string_view header) {
   const std::string_view value = value_of(header, "descr");
   if (value.empty() || value[0] != '\'') return std::nullopt;
   const size_t end = value.find('\'', 1);
+  // The kind and size follow the byte order: at least three characters.
   if (end == std::string_view::npos || end < 3) return std::nullopt;
   return std::string(value.substr(1, end - 1));
 }
@@ -49,6 +50,7 @@ std::optional<int64_t> element_size(std::string_view descr) {
   int64_t size = 0;
   const char* end = descr.data() + descr.size();
   const auto [stop, error] = std::from_chars(descr.data() + 2, end, size);
+  // The largest element of NumPy's numbers is complex256, 32 bytes.
   if (error != std::errc() || stop != end || size < 1 || size > 64) return std::nullopt;
   return size;
 }
@@ -56,6 +58,7 @@ std::optional<int64_t> element_size(std::string_view descr) {
 std::optional<std::vector<int64_t>> parse_shape(std::string_view header) {
   const std::string_view value = value_of(header, "shape");
   const size_t close = value.find(')');
+  // "(2, 3)", "(5,)" and "()" for a number.
   if (value.empty() || value[0] != '(' || close == std::string_view::npos) return std::nullopt;
   std::vector<int64_t> shape;
   const char* at = value.data() + 1;
@@ -74,6 +77,7 @@ std::optional<std::vector<int64_t>> parse_shape(std::string_view header) {
   return shape;
 }
 
+// Nothing where the bytes would pass 63 bits.
 std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t start) {
   std::optional<int64_t> size = start;
   for (int64_t extent : shape) {
@@ -83,6 +87,7 @@ std::optional<int64_t> product(const std::vector<int64_t>& shape, int64_t start)
   return size;
 }
 
+// Walks the index in C order and reads at the place where the first axis is the fastest.
 std::vector<std::byte> fortran_to_c_order(Bytes data, const std::vector<int64_t>& shape,
                                           size_t size) {
   std::vector<std::byte> out(data.size());
@@ -107,6 +112,7 @@ constexpr size_t kLocalHeaderBytes = 30;
 
 // The end record stands before an archive comment of at most 65,535 bytes.
 std::optional<size_t> find_end_of_directory(Bytes file) {
+  // From the end: an archive without a comment is found at once.
   for (size_t back = kEndOfDirectoryBytes; back <= file.size() && back < 65536 + 22; ++back) {
     if (read_uint(file, file.size() - back, 4) == kEndOfDirectory) return file.size() - back;
   }
@@ -118,16 +124,19 @@ Result<Bytes> entry_bytes(Bytes file, size_t at, std::string_view name) {
   const uint64_t method = *read_uint(file, at + 10, 2);
   const uint64_t size = *read_uint(file, at + 20, 4);
   const uint64_t local = *read_uint(file, at + 42, 4);
+  // np.savez stores; only np.savez_compressed deflates.
   if (method != 0) {
     return fail::unimplemented("Entry '{}' uses zip method {}; only 0 (stored) is read.", name,
                                method);
   }
+  // The local header may have another extra field than the directory, so its own size counts.
   const auto name_size = read_uint(file, local + 26, 2);
   const auto extra_size = read_uint(file, local + 28, 2);
   if (!name_size || !extra_size) {
     return fail::data_loss("Entry '{}' starts past the end of the archive.", name);
   }
   const uint64_t start = local + kLocalHeaderBytes + *name_size + *extra_size;
+  // In this order, so that the subtraction cannot wrap.
   if (start > file.size() || file.size() - start < size) {
     return fail::data_loss("Entry '{}' needs {} bytes at {}; the archive has {}.", name, size,
                            start, file.size());
@@ -148,6 +157,7 @@ Result<NpyArray> parse_npy(Bytes file) {
   if (file.size() < 10 || !as_text(file).starts_with(kMagic)) {
     return fail::data_loss("The bytes do not start with the .npy magic.");
   }
+  // Version 1 has a length of 2 bytes, version 2 of 4.
   const size_t length_bytes = std::to_integer<int>(file[6]) == 1 ? 2 : 4;
   const auto header_size = read_uint(file, 8, length_bytes);
   const size_t header_at = 8 + length_bytes;
@@ -184,15 +194,18 @@ Result<NpzArchive> parse_npz(Bytes file) {
     if (read_uint(file, at, 4) != kDirectoryEntry || file.size() - at < kDirectoryEntryBytes) {
       return fail::data_loss("Directory record {} of {} is damaged.", i, count);
     }
+    // All fixed fields of the record were checked above to be in the file.
     const size_t name_size = *read_uint(file, at + 28, 2);
     const size_t skip = name_size + *read_uint(file, at + 30, 2) + *read_uint(file, at + 32, 2);
     if (file.size() - at - kDirectoryEntryBytes < skip) {
       return fail::data_loss("Directory record {} of {} is truncated.", i, count);
     }
+    // The name, then an extra field and a comment.
     std::string_view name = as_text(file.subspan(at + kDirectoryEntryBytes, name_size));
     QUERN_ASSIGN_OR_RETURN(const Bytes bytes, entry_bytes(file, at, name));
     auto array = parse_npy(bytes);
     if (!array) return tl::unexpected(array.error().with_context(name));
+    // np.savez appends it to the keys.
     if (name.ends_with(".npy")) name.remove_suffix(4);
     archive.emplace(name, *std::move(array));
     at += kDirectoryEntryBytes + skip;

@@ -20,11 +20,13 @@ std::string suite_folder() {
   return std::string(QUERN_SUITES_DIR) + "/op_cases";
 }
 
+// JSON's own types decide: 1 is an integer, 1.0 a number, [1, 2.5] numbers.
 AttributeValue attribute_of(const json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<int64_t>();
   if (value.is_number()) return value.get<double>();
   if (value.is_string()) return value.get<std::string>();
+  // An empty list counts as integers.
   const bool are_integers = std::ranges::all_of(value, &json::is_number_integer);
   if (are_integers) return value.get<std::vector<int64_t>>();
   return value.get<std::vector<double>>();
@@ -58,6 +60,7 @@ Tensor row_of(const Tensor& tensor, int index) {
   return row ? std::move(*row) : Tensor();
 }
 
+// Most cases hold for both zeros; only notes that speak of signs are checked for them.
 bool mentions_zeros(const std::string& note) {
   for (const char* word : {"signed zero", "= -0", "-0 ", "-0)", "sign bits"}) {
     if (note.find(word) != std::string::npos) return true;
@@ -67,6 +70,7 @@ bool mentions_zeros(const std::string& note) {
 
 }  // namespace
 
+// The operations that carry a state from call to call.
 bool OpCase::is_sequence() const {
   return op->id.starts_with("train.optimizer.") || op->id.starts_with("bench.");
 }
@@ -77,6 +81,7 @@ std::vector<Tensor> OpCase::inputs_of_call(int index,
   for (const PortDef& port : op->inputs) {
     // Inputs of metrics are numbered by call, unless there is one call.
     const std::string numbered = port.name + "_" + std::to_string(index + 1);
+    // One row of the array for each call.
     const bool is_stacked = port.name == "grads" || port.name == "pre" || port.name == "post";
     if (const auto it = state.find(port.name); it != state.end()) {
       tensors.push_back(it->second);
@@ -97,6 +102,7 @@ std::vector<Tensor> OpCase::port_inputs() const {
   return tensors;
 }
 
+// Cases name a part of the outputs, mostly the first.
 size_t OpCase::output_port(size_t index) const {
   for (size_t i = 0; i < op->outputs.size(); ++i) {
     if (op->outputs[i].name == outputs[index]) return i;
@@ -143,6 +149,7 @@ Result<OpCase> load_op_case(const std::string& name) {
   return made;
 }
 
+// "m_out" of one call is the input "m" of the next.
 std::map<std::string, Tensor> state_of(const OpDef& op, const std::vector<Tensor>& outputs) {
   std::map<std::string, Tensor> state;
   for (size_t i = 0; i < outputs.size(); ++i) {

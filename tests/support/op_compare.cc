@@ -14,6 +14,7 @@
 namespace quern::test {
 namespace {
 
+// 0xFF is NaN in every float dtype and -1 or the largest number in integers.
 void poison(Tensor& tensor) {
   const auto bytes = tensor.buffer().mutable_host_view();
   if (bytes) std::ranges::fill(*bytes, std::byte{0xFF});
@@ -23,6 +24,7 @@ Result<RunResult> run_on(const Graph& graph, const std::vector<Tensor>& inputs,
                          const LoadOptions& options) {
   std::map<std::string, Tensor, std::less<>> named;
   for (size_t i = 0; i < inputs.size(); ++i) {
+    // An absent optional input has no name in the graph, either.
     if (!inputs[i].is_empty()) named.emplace(fmt::format("{}", i), inputs[i]);
   }
   QUERN_ASSIGN_OR_RETURN(LoadedGraph loaded, load_graph(graph, options));
@@ -54,6 +56,7 @@ std::vector<std::string> cpu_isas() {
   return names;
 }
 
+// With copies an operation may overwrite its input: nobody else reads the copy.
 Result<Graph> one_op_graph(std::string_view id, const std::vector<Tensor>& inputs,
                            const Attributes& attributes, bool copies_inputs) {
   return quern::one_op_graph(builtin_ops(), id, inputs, attributes, copies_inputs);
@@ -72,6 +75,7 @@ void expect_reference_bits(std::string_view id, const std::vector<Tensor>& input
   options.backend = "reference";
   const auto expected = run_on(*graph, inputs, options);
   options.backend = "cpu";
+  // Those of this machine: each is a set of kernels that it can run.
   for (const std::string& isa : cpu_isas()) {
     for (const int threads : thread_counts) {
       options.device.isa = isa;

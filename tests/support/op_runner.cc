@@ -57,6 +57,7 @@ struct PortValues {
   }
 };
 
+// The same rules as for any graph.
 Result<std::vector<TensorType>> infer(const OpDef& op, const PortValues& ports,
                                       const Attributes& attributes,
                                       std::span<const StateDecl> states) {

@@ -21,6 +21,7 @@ inline std::vector<double> normals(int64_t count, uint32_t seed, double spread =
   std::mt19937 random(seed);
   std::vector<double> values;
   for (int64_t i = 0; i < count; ++i) {
+    // Box and Muller (1958). u is above 0, as its logarithm is taken; v may be 0.
     const double u = (random() + 1.0) / 4294967297.0, v = random() / 4294967296.0;
     values.push_back(spread * std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586 * v));
   }
@@ -69,6 +70,8 @@ testing::AssertionResult all_near(const std::vector<T>& actual, const std::vecto
     const auto a = static_cast<double>(actual[i]);
     const double b = expected[i];
     const bool is_same = std::isfinite(a) && std::isfinite(b)
+                             // The absolute part is for values near 0, where a relative error means
+                             // nothing.
                              ? std::abs(a - b) <= absolute + relative * std::abs(b)
                              : a == b || (std::isnan(a) && std::isnan(b));
     if (is_same) continue;

@@ -36,6 +36,7 @@ inline std::string short_text(const Graph& graph) {
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  ") || line.find(" = Input()") != std::string::npos) continue;
+    // Types follow from the inputs; without them a table row stays one line. States have no type.
     const size_t type = line.starts_with("  state") ? std::string::npos : line.rfind(" : ");
     text += line.substr(2, type == std::string::npos ? type : type - 2) + "\n";
   }
@@ -63,6 +64,8 @@ struct Rewrite {
 
 // Checks each rewrite, and that a second run of the pass finds nothing more to do.
 inline void expect_rewrites(std::string_view pass, std::initializer_list<Rewrite> rewrites,
+                            // "same" is compared with the graph as parsed, so both sides are
+                            // printed alike.
                             const PassOptions& options = {}) {
   for (const Rewrite& rewrite : rewrites) {
     const auto graph = short_graph(rewrite.inputs, rewrite.before);
@@ -72,6 +75,7 @@ inline void expect_rewrites(std::string_view pass, std::initializer_list<Rewrite
     const std::string expected =
         rewrite.after == "same" ? short_text(*graph) : std::string(rewrite.after) + "\n";
     EXPECT_EQ(short_text(*changed), expected);
+    // A pass that finds work twice is not at its end, or two of its rules undo each other.
     const auto again = pass_named(pass)->run(*changed, options);
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(short_text(*again), expected) << "a second run";

@@ -8,6 +8,7 @@
 namespace quern::test {
 namespace {
 
+// For symbols without a value: odd, and no vector width.
 constexpr int64_t kExtent = 5;
 
 Shape shape_of(const TensorType& type, const SymbolValues& symbols) {
@@ -22,6 +23,7 @@ Shape shape_of(const TensorType& type, const SymbolValues& symbols) {
 template <class Int>
 Tensor small_integers(DType dtype, const Shape& shape, std::mt19937& random) {
   std::vector<Int> values(static_cast<size_t>(shape.num_elements()));
+  // Integers are often indices, and those of 0 to 2 fit most extents.
   for (Int& value : values) value = static_cast<Int>(random() % 3);
   return *Tensor::from<Int>(dtype, shape, values);
 }

@@ -43,6 +43,7 @@ inline void expect_templates(std::initializer_list<RenderCase> cases) {
     const auto text = render_source(test.source);
     if (!text) {
       ADD_FAILURE() << test.source << "\n  " << text.error().message;
+      // The other rows are still of interest.
       continue;
     }
     EXPECT_EQ(*text, test.expected) << test.source;
@@ -65,6 +66,7 @@ inline void expect_refused_templates(std::initializer_list<std::string_view> sou
       ADD_FAILURE() << source << "\n  gives: " << *text;
       continue;
     }
+    // Who writes a template finds the place; kInternal would be our own mistake.
     EXPECT_EQ(text.error().message.find("Chat template, line "), 0u) << text.error().message;
     EXPECT_NE(text.error().code, ErrorCode::kInternal) << source;
   }

@@ -19,6 +19,7 @@
 namespace quern::cpu::bench {
 namespace {
 
+// One bar of the report: y [tokens, rows] = x [tokens, columns] times a weight [rows, columns].
 struct Case {
   DType dtype;
   ActivationKind kind;
@@ -52,6 +53,7 @@ Tensor random_weight(const Case& c, std::mt19937_64& random) {
     for (int64_t i = 0; i < c.rows * c.columns; ++i) floats[i] = normal(random);
     return weight;
   }
+  // Random bytes make scales that are NaN or huge in some formats; such blocks are drawn again.
   // A thousand good blocks, repeated.
   std::vector<std::byte> blocks;
   DecodedBlock decoded;
@@ -61,6 +63,8 @@ Tensor random_weight(const Case& c, std::mt19937_64& random) {
     format->decode(block.data(), decoded);
     const bool has_min = format->kind == BlockFormat::Kind::kScaleMin ||
                          format->kind == BlockFormat::Kind::kSuperScaleMin;
+    // Products of such scales neither overflow nor become denormal, which are slow on some
+    // processors.
     const auto is_moderate = [](float v) { return std::abs(v) > 1e-3f && std::abs(v) < 1.0f; };
     if (is_moderate(decoded.scale[0]) && (!has_min || is_moderate(decoded.minimum)))
       blocks.insert(blocks.end(), block.begin(), block.end());
@@ -72,6 +76,7 @@ Tensor random_weight(const Case& c, std::mt19937_64& random) {
 }
 
 // Everything a call needs.
+// Packed once in the constructor, as a model is at load.
 class Product {
  public:
   Product(const Case& c, const KernelTable& kernels, ThreadPool& pool)
@@ -97,6 +102,7 @@ class Product {
   int bits() const { return case_.kind == ActivationKind::kInt16 ? 16 : 8; }
   int64_t weight_bytes() const { return packed_.size_bytes(); }
 
+  // A step of its own, since Q, K and V share one.
   void quantize() {
     if (!is_integer()) return;
     pack_activations(layout_, kernels_, x_.data(), activations_.mutable_host_view()->data(), pool_);
@@ -111,6 +117,7 @@ class Product {
            kernels_, pool_);
   }
 
+  // 33 rows cross two panels of 16; the last token lies in the last, short tile.
   // Compares the last token's first rows with the reference.
   bool is_right() {
     quantize();
@@ -130,6 +137,7 @@ class Product {
     const DTypeInfo& info = dtype_info(case_.dtype);
     return weight_.host_view()->data() + row * (case_.columns / info.block_size) * info.block_bytes;
   }
+  // The definition: folds of 256 in order, no fused operations.
   float float_reference(int64_t row, const float* x) const {
     std::vector<float> w(static_cast<size_t>(case_.columns));
     dequantize_row(case_.dtype, weight_row(row), w.data(), case_.columns);
@@ -169,6 +177,7 @@ class Product {
 
 void report(benchmark::State& state, const Case& c, const Product& product, MachineRoof& roof) {
   const bool is_integer = product.is_integer();
+  // 16-bit activations are two planes of int8: twice the products.
   const double planes = c.kind == ActivationKind::kInt16 ? 2 : 1;
   const double products = static_cast<double>(c.tokens * c.rows * c.columns) * planes;
   const auto bytes = static_cast<double>(product.weight_bytes());
@@ -209,6 +218,7 @@ void register_case(const Case& c, const KernelTable& kernels, int threads) {
       ->Unit(benchmark::kMicrosecond);
 }
 
+// 1 and 4 tokens are decoding, where memory is the limit; 512 is prefill, where arithmetic is.
 void register_all(const KernelTable& kernels, int threads) {
   const DType formats[] = {DType::kQ8_0,  DType::kQ4_0,  DType::kQ4_1,   DType::kQ5_0,
                            DType::kQ5_1,  DType::kQ2_K,  DType::kQ3_K,   DType::kQ4_K,

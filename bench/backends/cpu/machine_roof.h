@@ -10,6 +10,7 @@
 
 namespace quern::cpu::bench {
 
+// By a clock that never goes back; only differences mean something.
 inline double seconds_now() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
@@ -17,6 +18,7 @@ inline double seconds_now() {
 
 // Best of `repeats` times of f(), in seconds.
 template <class F>
+// The best and not the mean: what the machine can do when nothing else runs.
 double best_time(int repeats, F&& f) {
   double best = 1e30;
   for (int i = 0; i < repeats; ++i) {

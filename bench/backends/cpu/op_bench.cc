@@ -29,6 +29,7 @@ Tensor indices(const std::vector<int32_t>& values) {
 }
 
 // A graph on a device with the store of its state, if it has one.
+// Takes success for granted: graphs and backends here are the bench's own.
 struct Session {
   std::unique_ptr<Device> device;
   std::unique_ptr<KvStore> store;
@@ -56,6 +57,7 @@ struct Session {
   void commit(int64_t rows) { (void)store->commit(0, rows); }
 };
 
+// Bits, as everything here runs under strict.
 bool has_same_bytes(const RunResult& a, const RunResult& b) {
   for (size_t i = 0; i < a.values.size(); ++i) {
     if (*a.values[i].second.read() != *b.values[i].second.read()) return false;
@@ -64,6 +66,7 @@ bool has_same_bytes(const RunResult& a, const RunResult& b) {
 }
 
 // Times runs of `inputs`; `bytes` is the memory traffic of one.
+// The check costs a run on the slow reference, once per case.
 void time_graph(benchmark::State& state, const Graph& graph, const Inputs& inputs, int64_t bytes,
                 int threads) {
   Session cpu(graph, "cpu", {.num_threads = threads, .isa = {}});
@@ -99,6 +102,7 @@ void register_op(const std::string& op, int operands, const Shape& shape, int th
         for (int i = 0; i < operands; ++i) {
           inputs[fmt::format("{}", i)] = random_f32(shape, static_cast<uint32_t>(i));
         }
+        // Each operand read and the result written once.
         const int64_t bytes = (operands + 1) * shape.num_elements() * 4;
         time_graph(state, op_graph(op, operands, attributes, shape), inputs, bytes, threads);
       })

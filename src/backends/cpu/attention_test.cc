@@ -16,6 +16,8 @@ using test::LoadedGraph;
 using test::random_tensor;
 using test::same_tensor_bits;
 
+// What one case varies; the defaults are grouped queries of 3 heads for each of 2 key heads. Layer
+// 1 of 2 is used, so that a kernel which forgets the layer reads rows of zeros.
 struct Layout {
   int64_t kv_heads = 2;
   int64_t group = 3;
@@ -66,6 +68,8 @@ struct Rows {
 };
 
 // Row (sequence, position) of q, k, v is the same in every run, chunked or not.
+// The same row for the same (sequence, position): chunks of a prompt can then be compared with the
+// whole of it.
 class Source {
  public:
   explicit Source(const Layout& layout) : layout_(layout) {}
@@ -95,6 +99,7 @@ class Source {
   Tensor rows(const Tokens& tokens, int64_t heads, int64_t dim, uint32_t kind) const {
     std::vector<std::byte> bytes;
     for (const auto& [sequence, position] : tokens) {
+      // Every row has a generator of its own: the seed leaves room for 8 sequences of 8 kinds.
       std::mt19937 random(static_cast<uint32_t>(position) * 64 +
                           static_cast<uint32_t>(sequence) * 8 + kind);
       const auto row = random_tensor(layout_.dtype, Shape{heads, dim}, random).read();
@@ -152,6 +157,7 @@ test::LoadOptions cpu(std::string isa, int threads) {
   return options;
 }
 
+// Positions [begin, end) of one sequence.
 Tokens span_of(int32_t sequence, int32_t begin, int32_t end) {
   Tokens tokens;
   for (int32_t p = begin; p < end; ++p) tokens.emplace_back(sequence, p);
@@ -163,6 +169,7 @@ Tokens operator+(Tokens a, const Tokens& b) {
 }
 
 // Runs the chunks on both backends and compares each result.
+// Every level of the machine, alone and with three threads.
 void expect_reference_bits(const Layout& layout, const std::vector<Tokens>& chunks) {
   const Graph graph = attention_graph(layout);
   Session expected_session(layout, graph, reference());
@@ -180,6 +187,8 @@ void expect_reference_bits(const Layout& layout, const std::vector<Tokens>& chun
 }
 
 // A prompt over several pages, two more chunks, single tokens, two sequences at once.
+// 70 and 130 cross the page border of 64 rows and the inner chunk; single tokens take the path of
+// decoding; the fourth chunk decodes after a mixed one.
 const std::vector<Tokens> kMixedChunks = {span_of(0, 0, 70), span_of(0, 70, 71) + span_of(1, 0, 1),
                                           span_of(1, 1, 40) + span_of(0, 71, 80),
                                           span_of(0, 80, 81),
@@ -189,6 +198,8 @@ TEST(AttentionCached, HasTheBitsOfTheReferenceOverChunksAndSequences) {
   expect_reference_bits({}, kMixedChunks);
 }
 
+// Heads of one element, odd, wider than the fold of 256 (576 and 512), one group and 71 of them
+// (more query heads than a tile holds); 67 rows fill a page and begin another.
 TEST(AttentionCached, ServesAllShapesOfHeads) {
   for (const auto& [kv_heads, group, key_dim, value_dim] :
        std::vector<std::array<int64_t, 4>>{{1, 1, 64, 64},
@@ -209,6 +220,8 @@ TEST(AttentionCached, ServesAllShapesOfHeads) {
   }
 }
 
+// 72 and 40 are no multiples of 32: the last block of a quantised row is padded. 66 rows end 2 into
+// the second page.
 TEST(AttentionCached, ServesAllCacheTypes) {
   for (const auto* key_type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
     for (const auto* value_type : {"f32", "f16", "bf16", "q8_0"}) {
@@ -224,6 +237,7 @@ TEST(AttentionCached, ServesAllCacheTypes) {
   }
 }
 
+// 600 columns are two whole folds of 256 and a short one.
 // Several blocks of 256 fold; queries of 8 and of 16 bits.
 TEST(AttentionCached, FoldsTheTermsOfQuantisedKeys) {
   for (const auto* key_type : {"q8_0", "q4_0"}) {
@@ -252,6 +266,8 @@ TEST(AttentionCached, ServesNarrowQueries) {
   }
 }
 
+// Windows of one key, below, at and above the chunk of 64, and wider than most rows: each border of
+// masks and chunks. Even windows have a sink, which joins after the last chunk.
 TEST(AttentionCached, ServesWindowsCapsScalesAndSinks) {
   for (const int64_t window : {1, 5, 63, 64, 65, 100}) {
     Layout layout;
@@ -267,6 +283,8 @@ TEST(AttentionCached, ServesWindowsCapsScalesAndSinks) {
 }
 
 // Few tokens over many keys: outer chunks of 512 keys go to different threads.
+// 1,500 keys are two whole outer chunks of 512 and a part; 1,536 = 3 * 512 is the exact border, and
+// 1,537 begins a fourth. A window of 700 begins inside an outer chunk.
 TEST(AttentionCached, LongContextsHaveTheBitsOfTheReference) {
   Layout layout;
   layout.kv_heads = 1;
@@ -281,6 +299,8 @@ TEST(AttentionCached, LongContextsHaveTheBitsOfTheReference) {
   expect_reference_bits(layout, chunks);
 }
 
+// Steps of 1, of a prime, of exactly the chunk and of more than it, with another number of threads
+// than the whole prompt had: the promise that no split changes a bit.
 TEST(AttentionCached, TheSplitOfAPromptDoesNotChangeBits) {
   for (const auto* type : {"f32", "f16", "q8_0"}) {
     Layout layout;
@@ -301,6 +321,8 @@ TEST(AttentionCached, TheSplitOfAPromptDoesNotChangeBits) {
   }
 }
 
+// Byte 12 is the fourth float of the row's first head. Tokens 20 and 70 lie in different pages;
+// tokens before 20 must stay finite, and later ones get what the reference gives.
 // Rows with infinities and NaN: masked keys must not touch rows that do not see them.
 TEST(AttentionCached, ANonFiniteRowOnlyChangesTheTokensThatSeeIt) {
   Layout layout;
@@ -334,6 +356,8 @@ TEST(AttentionCached, ANonFiniteRowOnlyChangesTheTokensThatSeeIt) {
   }
 }
 
+// Sequences that do not exist, a negative position and one beyond the 8 reserved rows: a kernel
+// that wrote there would corrupt memory.
 TEST(KvAppend, RefusesPlacesThatTheCacheDoesNotHave) {
   Layout layout;
   const Graph graph = attention_graph(layout);
@@ -352,6 +376,7 @@ TEST(KvAppend, RefusesPlacesThatTheCacheDoesNotHave) {
   }
 }
 
+// 4 key heads where the graph has 2: rows would be read at wrong strides.
 TEST(CpuExecutable, NamesAStoreOfOtherDimensions) {
   Layout layout;
   const Graph graph = attention_graph(layout);

@@ -30,6 +30,9 @@ struct Conv2d {
 };
 
 // Sums of more than one fold, outputs narrower and wider than vectors, tiles of every height.
+// One element; both paddings; strides above 1 with a rest; 30 and 64 channels of 3 x 3 taps (270
+// and 576 terms: more than one fold of 256); groups, depthwise; 1 x 1; kernels that are not square;
+// padding wider than the image; a stride beyond it; no batch.
 const Conv2d kCases[] = {
     {{1, 1, 1, 1}, {1, 1, 1, 1}},
     {{2, 3, 7, 9}, {5, 3, 3, 3}, 1, 1},
@@ -60,6 +63,7 @@ TEST(Conv2d, HasTheBitsOfTheReference) {
   }
 }
 
+// Skipping a tap is not the same as adding 0 * infinity = NaN at the border.
 // Zeros of the padding must not meet the infinities and NaN of a weight.
 TEST(Conv2d, SkipsThePaddingWhateverTheWeights) {
   std::mt19937 random(3);
@@ -74,6 +78,7 @@ TEST(Conv2d, SkipsThePaddingWhateverTheWeights) {
                         c.attributes());
 }
 
+// Every 13th element is special: 13 shares no factor with 21 columns, so specials meet every tap.
 TEST(Conv2d, SpecialValuesOfTheInput) {
   std::mt19937 random(5);
   const Conv2d c{{1, 3, 9, 21}, {4, 3, 3, 3}, 1, 1};
@@ -83,6 +88,7 @@ TEST(Conv2d, SpecialValuesOfTheInput) {
       c.attributes());
 }
 
+// Lengths below, around and far beyond a vector; strides with and without a rest.
 TEST(Conv1d, HasTheBitsOfTheReference) {
   std::mt19937 random(7);
   for (const int64_t length : {5, 40, 301}) {

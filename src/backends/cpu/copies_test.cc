@@ -18,6 +18,8 @@ Tensor ids(DType dtype, const std::vector<int64_t>& values) {
   return *Tensor::from<int32_t>(dtype, shape, narrow);
 }
 
+// 512 columns are two blocks of 256 and sixteen of 32. Ids at both ends, one twice, none at all; 30
+// and -1 are errors, which must be the reference's.
 TEST(EmbeddingToken, HasTheBitsOfTheReferenceForEveryDtype) {
   std::mt19937 random(3);
   for (const DTypeInfo& info : all_dtypes()) {
@@ -33,6 +35,7 @@ TEST(EmbeddingToken, HasTheBitsOfTheReferenceForEveryDtype) {
   }
 }
 
+// 400 rows of 512: enough for the pool; q5_1 decodes with both scale and minimum.
 TEST(EmbeddingToken, ManyRowsSpreadOverThreads) {
   std::mt19937 random(3);
   std::vector<int64_t> many(400);
@@ -54,6 +57,7 @@ TEST(GatherRows, HasTheBitsOfTheReference) {
                                               ids(DType::kI32, many)});
 }
 
+// 4, 5 and 6 differ, so that a mixed-up axis changes the shape; -1 is the last axis.
 TEST(ConcatAndSlice, HaveTheBitsOfTheReferenceAlongEveryAxis) {
   std::mt19937 random(3);
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kI8}) {

@@ -26,6 +26,7 @@ TEST(CpuDevice, DefaultsAreTheMachine) {
   EXPECT_EQ(probe_capabilities().arch, caps.arch);
 }
 
+// The list is in rising order: wider vectors never come before narrower ones.
 TEST(CpuDevice, EveryInstructionSetOfTheMachineOpens) {
   const auto isas = available_isas();
   ASSERT_FALSE(isas.empty());
@@ -40,6 +41,7 @@ TEST(CpuDevice, EveryInstructionSetOfTheMachineOpens) {
   }
 }
 
+// Names are exact: "AVX2" is not "avx2".
 TEST(CpuDevice, WhatTheMachineDoesNotHaveIsRefused) {
   for (const std::string_view isa : {"sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16"}) {
     const bool has_it = std::ranges::count(available_isas(), isa) > 0;
@@ -53,6 +55,7 @@ TEST(CpuDevice, WhatTheMachineDoesNotHaveIsRefused) {
       << unknown.error().message;
 }
 
+// One above kMaxThreads and one below 0; 0 itself means "all of the machine".
 TEST(CpuDevice, ThreadCountsAreBounded) {
   EXPECT_EQ(make_device({.num_threads = 1025}).error().message,
             "1025 threads are asked for; the limit is 1024.");
@@ -68,6 +71,7 @@ TEST(CpuDevice, AllocatesHostMemory) {
   EXPECT_FALSE(device->allocate(-1));
 }
 
+// An artifact of another backend must not be cast to one of ours.
 TEST(CpuDevice, ForeignArtifactsAreRefused) {
   struct Foreign final : Artifact {
     const Graph& graph() const { return own; }

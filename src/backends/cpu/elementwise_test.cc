@@ -25,6 +25,8 @@ std::vector<Tensor> operands(int count, DType dtype, const Shape& shape) {
   return made;
 }
 
+// Every kernel has a part for whole vectors and one for the rest: the sizes stand on both sides of
+// 4, 8, 16, 32 lanes and of the piece of 1,024.
 void check_sizes(std::string_view id, int operands_count, const Attributes& attributes = {}) {
   for (const DType dtype : kFloats) {
     for (const int64_t size : kSizes) {
@@ -46,6 +48,7 @@ TEST(Unary, HasTheBitsOfTheReferenceAtEverySize) {
   check_sizes("elementwise.sqrt", 1);
 }
 
+// Neither 413 = 7 * 59 nor 1,009 divides into vectors: chunks of threads end anywhere.
 TEST(Unary, LongTensorsSpreadOverThreads) {
   for (const char* id : {"activation.swish", "activation.relu", "math.exp"}) {
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
@@ -62,6 +65,7 @@ TEST(Binary, HasTheBitsOfTheReferenceAtEverySize) {
   check_sizes("elementwise.axpy", 2, {{"alpha", 0.3}});
 }
 
+// Empty rows, no rows, one row, a vector shorter than a lane group.
 TEST(Binary, ABiasRepeatsForEachRow) {
   std::mt19937 random(9);
   for (const DType dtype : kFloats) {
@@ -82,6 +86,7 @@ TEST(Binary, LongTensorsSpreadOverThreads) {
   }
 }
 
+// The last axis holds two halves: 10 gives rows of 5.
 TEST(PackedGate, HasTheBitsOfTheReferenceAtEverySize) {
   for (const char* id : {"activation.swiglu", "activation.geglu_tanh", "activation.linglu"}) {
     for (const DType dtype : kFloats) {
@@ -94,7 +99,6 @@ TEST(PackedGate, HasTheBitsOfTheReferenceAtEverySize) {
   }
 }
 
-// positions i32[T], not in order, with a repeat.
 // More than the caches hold: dear functions write past them themselves, the others piece by piece.
 // With three threads the ranges begin at places that are no line of memory; some elements are
 // special. 48 MiB in all are more than three quarters of a last level of 63 MiB.
@@ -108,6 +112,8 @@ TEST(Unary, LargeTensorsGoPastTheCaches) {
   }
 }
 
+// Positions i32[tokens], not in order: 37 and 1000 have no common factor, so that the first 1,000
+// differ.
 Tensor positions(int64_t tokens) {
   std::vector<int32_t> values;
   for (int64_t t = 0; t < tokens; ++t) values.push_back(static_cast<int32_t>(t * 37 % 1000));

@@ -21,6 +21,8 @@ using Types = std::vector<std::string>;
 
 // Inputs that operations may accept: each operation is run on those that its type rule takes.
 // "idx" is i32 with small values.
+// Ranks 1 to 5, floats of all widths, integers, blocks, ids. Extents differ within a signature
+// where the operation allows it, so that a transposed loop shows.
 const std::vector<Types> kSignatures = {
     {},
     {"f32[3, 8]"},
@@ -67,6 +69,7 @@ const std::vector<Types> kSignatures = {
 };
 
 // Values for attributes without defaults, by name. Names with several useful values have them all.
+// Values in general position (0.7, 1.3, 1.7): 0 and 1 would hide a factor that is missing.
 const std::map<std::string, std::vector<AttributeValue>> kAttributes = {
     {"alpha", {0.7}},
     {"beta", {1.3}},
@@ -109,6 +112,7 @@ Tensor input_of(const std::string& text, std::mt19937& random) {
   }
   const auto shape = parse_tensor_type("i32" + text.substr(3))->resolve(SymbolValues{});
   std::vector<int32_t> values(static_cast<size_t>(shape->num_elements()));
+  // Below every extent that ids point into.
   for (int32_t& value : values) value = static_cast<int32_t>(random() % 3);
   return *Tensor::from<int32_t>(DType::kI32, *shape, values);
 }
@@ -137,6 +141,7 @@ bool needs_state(const OpDef& op) {
   return op.find_attribute("state") != nullptr;
 }
 
+// An entry under an alias would never be found, as graphs are canonical.
 TEST(OpTable, EveryEntryNamesAnOperation) {
   for (const cpu::OpEntry& entry : cpu::op_table()) {
     const OpDef* op = builtin_ops().find(entry.id);
@@ -145,6 +150,8 @@ TEST(OpTable, EveryEntryNamesAnOperation) {
   }
 }
 
+// The net below the single tests: a new operation that lands in the table without a test of its own
+// is run here, or named as never run.
 TEST(OpTable, EveryOperationIsServedOnRandomInputsWithTheBitsOfTheReference) {
   std::set<std::string> missing, never_ran;
   for (const OpDef* op : builtin_ops().list()) {
@@ -160,6 +167,7 @@ TEST(OpTable, EveryOperationIsServedOnRandomInputsWithTheBitsOfTheReference) {
       for (const Types& types : kSignatures) {
         std::vector<Tensor> inputs;
         for (const std::string& type : types) inputs.push_back(input_of(type, random));
+        // The type rule decides which signatures fit: no list of pairs has to be kept.
         if (!one_op_graph(op->id, inputs, attributes)) continue;
         SCOPED_TRACE(fmt::format("{} of {}", op->id, fmt::join(types, ", ")));
         expect_reference_bits(op->id, inputs, attributes, {3});

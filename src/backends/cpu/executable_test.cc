@@ -17,6 +17,8 @@ const TensorType kRows{DType::kF32, {Dim::symbolic('T'), Dim::constant(8)}};
 const TensorType kWeight{DType::kF32, {Dim::constant(5), Dim::constant(8)}};
 
 // y = norm(x) W^T, with the norm readable as "normed".
+// One readable value in the middle and one weight: the smallest graph that has every kind of
+// result.
 Graph small_graph() {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);
@@ -65,6 +67,7 @@ Error run_error(std::map<std::string, Tensor, std::less<>> inputs) {
   return result ? Error() : result.error();
 }
 
+// Sizes come back after others, so that a bound plan is used again, dropped and made anew.
 TEST(CpuExecutable, GivesTheBitsOfTheReferenceAtEverySizeInAnyOrder) {
   const auto weights = small_weights();
   const Graph graph = small_graph();
@@ -82,6 +85,7 @@ TEST(CpuExecutable, GivesTheBitsOfTheReferenceAtEverySizeInAnyOrder) {
   }
 }
 
+// Results own their memory: a caller may keep them for as long as it likes.
 TEST(CpuExecutable, ResultsStayWhenTheNextRunOverwritesThePlan) {
   const auto weights = small_weights();
   auto cpu = load_graph(small_graph(), reading("cpu", {"normed"}), &weights);
@@ -95,6 +99,7 @@ TEST(CpuExecutable, ResultsStayWhenTheNextRunOverwritesThePlan) {
   EXPECT_EQ(*first->find("normed")->read(), *kept);
 }
 
+// 3 x 8 floats are 96 bytes, all of which the test overwrites afterwards.
 TEST(CpuExecutable, AnInputReturnedAsOutputIsACopy) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);
@@ -130,6 +135,8 @@ TEST(CpuExecutable, WeightsAndConstantsCanBeOutputs) {
   EXPECT_EQ(*result->find("c")->read_as<float>(), (std::vector<float>{1, 2, 3}));
 }
 
+// A chain of 20 values of 100 x 8 floats = 3,200 bytes: a node reads one and writes one, so two at
+// a time suffice.
 TEST(CpuExecutable, TheArenaHoldsWhatLivesAtOnceNotAllValues) {
   GraphBuilder b(builtin_ops());
   ValueId x = b.input("x", kRows);
@@ -163,6 +170,7 @@ TEST(CpuExecutable, NamesTheWeightThatIsMissing) {
 }
 
 // 16 TiB of weights, refused by their types before the source is asked.
+// 2^21 squared times 4 bytes = 2^44 = 16,384 GiB.
 TEST(CpuExecutable, RefusesWeightsThatDoNotFit) {
   GraphBuilder b(builtin_ops());
   const Dim columns = Dim::constant(int64_t{1} << 21);
@@ -177,6 +185,7 @@ TEST(CpuExecutable, RefusesWeightsThatDoNotFit) {
       << error.message;
 }
 
+// 2^42 floats are the same 16,384 GiB, this time in the arena.
 TEST(CpuExecutable, RefusesARunThatDoesNotFit) {
   GraphBuilder b(builtin_ops());
   const ValueId x =
@@ -193,6 +202,8 @@ TEST(CpuExecutable, RefusesARunThatDoesNotFit) {
       << result.error().message;
 }
 
+// 3 rows twice and 1 row once: two operations times two shapes. The bytes of the norm count its
+// input and output, 3 x 8 floats each, in two runs.
 TEST(CpuExecutable, AProfileSumsRunsByOperationAndShape) {
   const auto weights = small_weights();
   auto cpu = load_graph(small_graph(), on_cpu(1), &weights);
@@ -221,6 +232,7 @@ TEST(CpuExecutable, AProfileSumsRunsByOperationAndShape) {
   EXPECT_TRUE(cpu->executable->take_profile().empty());
 }
 
+// Copies the whole registry, since a graph needs the built-in operations besides the odd one.
 TEST(CpuBackend, RefusesAnOperationWithoutAKernelByName) {
   OpRegistry ops;
   for (const OpDef* op : builtin_ops().list()) ops.add(*op);
@@ -253,6 +265,7 @@ TEST(CpuDevice, RefusesThreadCountsOutsideTheLimit) {
             "5000 threads are asked for; the limit is 1024.");
 }
 
+// Different levels and thread counts in one process: no state may be shared between them.
 TEST(CpuDevice, TwoDevicesLiveInOneProcess) {
   const auto weights = small_weights();
   auto one = load_graph(small_graph(), on_cpu(1, "scalar"), &weights);

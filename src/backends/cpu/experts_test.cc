@@ -15,6 +15,7 @@ using test::load_graph;
 using test::random_tensor;
 using test::same_result_bits;
 
+// 21 rows are a panel of 16 and a rest; 256 columns one fold.
 constexpr int64_t kExperts = 5, kRows = 21, kColumns = 256, kChoices = 2;
 
 struct Mixture {
@@ -54,9 +55,10 @@ Graph mixture_graph(const Mixture& m) {
 
 using Inputs = std::map<std::string, Tensor, std::less<>>;
 
+// Some experts get many tokens and one gets none: groups of every size, the empty one included.
 Inputs mixture_inputs(const Mixture& m, int64_t tokens, std::mt19937& random) {
   std::vector<int32_t> chosen(static_cast<size_t>(tokens * kChoices));
-  // Expert 3 is never chosen.
+  // Expert 4 is never chosen, expert 3 seldom.
   for (int32_t& expert : chosen)
     expert = static_cast<int32_t>(random() % 4) % 3 + (random() % 7 == 0);
   Shape shape{tokens, kColumns};
@@ -69,6 +71,7 @@ Inputs mixture_inputs(const Mixture& m, int64_t tokens, std::mt19937& random) {
   return inputs;
 }
 
+// No token, one, a few and 45: the number at which groups are larger than a tile.
 void expect_same_mixture(const Mixture& m) {
   std::mt19937 random(13);
   test::MemoryWeights weights;
@@ -99,6 +102,7 @@ void expect_same_mixture(const Mixture& m) {
   }
 }
 
+// A row for each choice is how the third product of a mixture is called, after the gate.
 TEST(ExpertsLinear, HasTheBitsOfTheReference) {
   for (const bool has_row_per_choice : {false, true}) {
     for (const bool has_bias : {false, true}) {
@@ -127,6 +131,7 @@ TEST(ExpertsLinear, ServesOtherFloats) {
   }
 }
 
+// 5 of experts 0 to 4: the first that does not exist.
 TEST(ExpertsLinear, RefusesAnExpertThatIsNotThere) {
   const Graph graph = mixture_graph({});
   std::mt19937 random(13);

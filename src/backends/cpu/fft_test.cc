@@ -12,6 +12,7 @@ namespace {
 using test::expect_reference_bits;
 
 template <class T>
+// Real and imaginary parts beside each other, as the dtype stores them.
 Tensor random_complex(DType dtype, int64_t n, int special_every = 0) {
   std::mt19937 random(static_cast<uint32_t>(n));
   const DType part = dtype == DType::kComplex64 ? DType::kF32 : DType::kF64;
@@ -21,6 +22,8 @@ Tensor random_complex(DType dtype, int64_t n, int special_every = 0) {
   return made;
 }
 
+// Powers of two from a single element to as much as a second-level cache holds; 100 is no power of
+// two and takes the other algorithm.
 TEST(Fft, HasTheBitsOfTheReference) {
   for (const int64_t n : {1, 2, 8, 100, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}) {
     SCOPED_TRACE(n);

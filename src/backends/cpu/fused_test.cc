@@ -23,6 +23,7 @@ Tensor random_of(DType dtype, const Shape& shape, uint32_t seed, int special_eve
 }
 
 // A piece is 512 elements of f32, 256 of f64.
+// One program with four instructions in which each result is read at another distance.
 TEST(FusedElementwise, PiecesOfEverySize) {
   for (const DType dtype : kFloats) {
     for (const int64_t size : {0, 1, 3, 17, 255, 256, 257, 511, 512, 513, 1025, 2055}) {
@@ -38,6 +39,8 @@ TEST(FusedElementwise, PiecesOfEverySize) {
 }
 
 // Rows shorter than a piece go several at a time; longer ones are cut.
+// Columns on both sides of a piece (512) and below a vector; 75 rows of one element are many rows
+// in one piece.
 TEST(FusedElementwise, VectorsRepeatForEachRow) {
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
     for (const int64_t columns : {1, 2, 7, 64, 255, 512, 513, 700, 1030}) {
@@ -63,6 +66,7 @@ TEST(FusedElementwise, LongTensorsSpreadOverThreads) {
 }
 
 // More than the caches hold: results go past them, in pieces that do not begin at a cache line.
+// Rows of 2^20 + 3 floats do not begin at a cache line from the second on.
 TEST(FusedElementwise, LargeTensorsGoPastTheCaches) {
   expect_reference_bits("fused.elementwise",
                         {random_of(DType::kF32, Shape{5, (1 << 20) + 3}, 21),
@@ -81,6 +85,8 @@ TEST(FusedElementwise, ErrorFunctionAndSign) {
 }
 
 // Slots of results are used again after their last reader, and not before.
+// 25 instructions with pairs that read results far apart: a slot that is freed too early gives a
+// wrong sum.
 TEST(FusedElementwise, LongProgramsKeepTheirResultsApart) {
   std::string program = "math.exp(x0)";
   for (int i = 0; i < 12; ++i) {
@@ -90,11 +96,14 @@ TEST(FusedElementwise, LongProgramsKeepTheirResultsApart) {
                         {{"program", program}}, {1});
 }
 
+// v0 and v1 have no reader: legal in a text form.
 TEST(FusedElementwise, UnreadResultsAreHarmless) {
   expect_reference_bits("fused.elementwise", {random_of(DType::kF32, Shape{9}, 8)},
                         {{"program", "math.exp(x0); math.sin(x0); math.cos(x0)"}}, {1});
 }
 
+// m on both sides of tile heights, n of panel widths; 19 terms are less than one fold. The program
+// reads a vector and a whole matrix.
 TEST(FusedMatmul, TilesOfEverySize) {
   for (const DType dtype : kFloats) {
     for (const int64_t m : {0, 1, 2, 13, 70}) {
@@ -110,6 +119,7 @@ TEST(FusedMatmul, TilesOfEverySize) {
   }
 }
 
+// A sum of no terms is +0.0, and exp of it is 1.
 TEST(FusedMatmul, NoInnerExtentGivesZeros) {
   expect_reference_bits(
       "fused.matmul",
@@ -117,6 +127,8 @@ TEST(FusedMatmul, NoInnerExtentGivesZeros) {
       {{"program", "math.exp(x0)"}}, {1});
 }
 
+// Blocks of 64 queries: none, one, one less, exactly one, one more, two and a rest. No keys leave
+// rows of a softmax over nothing.
 TEST(FusedAttention, BlocksOfQueries) {
   for (const DType dtype : kFloats) {
     for (const int64_t queries : {0, 1, 63, 64, 65, 130}) {
@@ -142,6 +154,7 @@ TEST(FusedAttention, AnEmptyProgramAndAMaskOfOneRow) {
 }
 
 // Runs a graph of the input x [T, 64] on both backends, at several T, levels and threads.
+// T includes 0 between others, as plans are kept by size.
 void expect_same_results(GraphBuilder& builder, const MemoryWeights& weights,
                          DType dtype = DType::kF32) {
   const auto graph = builder.finish();
@@ -169,18 +182,21 @@ void expect_same_results(GraphBuilder& builder, const MemoryWeights& weights,
   }
 }
 
+// [T, columns], T being symbolic.
 TensorType rows_of(int64_t columns, DType dtype = DType::kF32) {
   return {dtype, {Dim::symbolic('T'), Dim::constant(columns)}};
 }
 
 ValueId add_weight(GraphBuilder& b, MemoryWeights& weights, const std::string& name, DType dtype,
                    const Shape& shape) {
+  // A seed for each name, so that weights differ from each other.
   weights.add(name, random_of(dtype, shape, static_cast<uint32_t>(name.size() + name[0]), 0));
   TensorType type{dtype, {}};
   for (const int64_t extent : shape.dims()) type.dims.push_back(Dim::constant(extent));
   return b.weight(name, type);
 }
 
+// 50 rows are panels and a rest. weight_scale is not 1, or dropping it would not show.
 TEST(FusedLinear, WeightsOfAllKindsWithBiasAndResidual) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_1}) {
     SCOPED_TRACE(std::string(dtype_name(dtype)));
@@ -205,6 +221,8 @@ TEST(FusedLinear, WeightsOfAllKindsWithBiasAndResidual) {
   }
 }
 
+// 75 rows: gate and up end inside a panel. Only up has a scale and, in floats, a bias; with int16
+// only gate has one: mixing the two up shows.
 TEST(GatedLinear, TwoProductsOfOneInput) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kQ8_0, DType::kQ4_0}) {
     SCOPED_TRACE(std::string(dtype_name(dtype)));
@@ -227,6 +245,7 @@ TEST(GatedLinear, TwoProductsOfOneInput) {
   }
 }
 
+// A weight that a node makes cannot be packed at load: the product reads it plainly.
 TEST(GatedLinear, DoublesAndComputedWeights) {
   MemoryWeights weights;
   GraphBuilder b(builtin_ops());
@@ -239,6 +258,8 @@ TEST(GatedLinear, DoublesAndComputedWeights) {
   expect_same_results(b, weights, DType::kF64);
 }
 
+// Norm weights of other float types, a layer norm without weight, instructions before and behind
+// the norm.
 TEST(FusedQuantize, NormsAndGatesIntoProducts) {
   for (const DType dtype : {DType::kF32, DType::kF16, DType::kF64}) {
     SCOPED_TRACE(std::string(dtype_name(dtype)));
@@ -273,6 +294,7 @@ TEST(FusedQuantize, RowsWithoutAPackedForm) {
   }
 }
 
+// math.tan has no vector kernel; prelu_v is not elementwise in the sense of programs.
 TEST(FusedNodes, ProgramsWithoutKernelsAreRefusedBeforeTheyRun) {
   const BackendRegistry registry = register_backends();
   const Backend* cpu = *registry.find("cpu");

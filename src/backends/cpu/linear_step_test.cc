@@ -33,6 +33,7 @@ Graph finish(GraphBuilder& builder) {
 }
 
 // Runs a graph of the input x [T, kColumns] on both backends, at several T, levels and threads.
+// T = 13 and 70 cross tiles; 1 is decoding; 0 runs nothing.
 void expect_same_results(const Graph& graph, const MemoryWeights& weights,
                          const std::vector<std::string>& readable = {}, DType dtype = DType::kF32) {
   test::LoadOptions options;
@@ -70,6 +71,7 @@ std::vector<DType> block_dtypes() {
   return dtypes;
 }
 
+// 19 rows: a panel and 3. Once with a bias, once with a scale, as both act on the finished sum.
 TEST(Linear, MultipliesQuantisedActivationsWithEveryFormat) {
   std::mt19937 random(5);
   for (const DType dtype : block_dtypes()) {
@@ -92,6 +94,7 @@ TEST(Linear, MultipliesQuantisedActivationsWithEveryFormat) {
   }
 }
 
+// Float activations with block weights decode the weight inside the product.
 TEST(Linear, MultipliesFloatsWithEveryFormat) {
   std::mt19937 random(6);
   std::vector<DType> dtypes = block_dtypes();
@@ -109,6 +112,7 @@ TEST(Linear, MultipliesFloatsWithEveryFormat) {
   }
 }
 
+// Activations narrower and wider than f32; the bias has a type of its own.
 TEST(Linear, ServesOtherFloatActivations) {
   std::mt19937 random(6);
   const std::vector<std::pair<DType, DType>> pairs = {{DType::kF16, DType::kF16},
@@ -130,6 +134,7 @@ TEST(Linear, ServesOtherFloatActivations) {
 }
 
 // The integers are read by a product and by the caller: both forms are made.
+// Each combination of readers: product alone, caller reads q, d, both; math.add also reads d.
 TEST(QuantDynamic, GivesPlainIntegersBesideThePackedForm) {
   std::mt19937 random(7);
   MemoryWeights weights;
@@ -147,6 +152,7 @@ TEST(QuantDynamic, GivesPlainIntegersBesideThePackedForm) {
 }
 
 // Scales and integers of different nodes, and of the caller: the product packs what it gets.
+// q and d come from two nodes, so that no packed form belongs to both.
 TEST(Linear, PacksPlainIntegersThatNobodyPacked) {
   std::mt19937 random(7);
   GraphBuilder b(builtin_ops());

@@ -12,6 +12,8 @@ namespace {
 using test::expect_reference_bits;
 using test::random_tensor;
 
+// 4,096 and 4,097 are the chunk of a reduction and one more; the loss is a mean, whose order of
+// sums is the reference's.
 TEST(LossStep, HasTheBitsOfTheReference) {
   std::mt19937 random(8);
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
@@ -31,6 +33,7 @@ TEST(LossStep, HasTheBitsOfTheReference) {
   }
 }
 
+// Specials of both operands at distances that share no index but the first.
 TEST(LossStep, SpecialValues) {
   std::mt19937 random(9);
   for (const char* id : {"train.loss.mse", "losses.mae", "losses.binary_cross_entropy",

@@ -48,6 +48,8 @@ Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
       std::vector<float>(values.begin() + begin * n, values.begin() + end * n));
 }
 
+// 600 = 2 * 256 + 88 terms: two folds and a short one. Rows 0, 9 and 52 lie in the first tile, in a
+// later one and in the last, short one; alone each is in a tile of height one.
 TEST(Deterministic, TheBitsDependOnNeitherThreadsNorBatch) {
   constexpr int64_t kK = 600, kN = 77;
   const Graph graph = product_graph(DType::kF32, kK, kN);
@@ -70,6 +72,7 @@ TEST(Deterministic, TheBitsDependOnNeitherThreadsNorBatch) {
 }
 
 // Values and the sum of absolute products of each element of a product [m, k] x [k, n].
+// In f64, whose error is far below the bounds that are tested.
 struct ProductSums {
   std::vector<double> exact;
   std::vector<double> absolute;
@@ -80,6 +83,7 @@ ProductSums sums_of(const std::vector<double>& x, const std::vector<double>& y, 
   for (int64_t row = 0; row < m; ++row) {
     for (int64_t column = 0; column < n; ++column) {
       double exact = 0, absolute = 0;
+      // Plain order: the exact sum needs none.
       for (int64_t i = 0; i < k; ++i) {
         const double product =
             x[static_cast<size_t>(row * k + i)] * y[static_cast<size_t>(i * n + column)];
@@ -102,6 +106,7 @@ std::vector<double> values_of(const Tensor& tensor) {
   return values;
 }
 
+// Rounds floats to the dtype.
 Tensor tensor_of(DType dtype, const Shape& shape, const std::vector<float>& values) {
   Tensor tensor = *Tensor::zeros(dtype, shape);
   const auto bytes = *tensor.buffer().mutable_host_view();
@@ -109,6 +114,7 @@ Tensor tensor_of(DType dtype, const Shape& shape, const std::vector<float>& valu
   return tensor;
 }
 
+// fast with bf16 has factor 3: its products are exact, but its sums may round at each pair.
 // The bounds of docs/numerics.md: `factor` K 2^-bits S, and one ulp of a dtype with `narrow_bits`
 // bits of mantissa.
 struct Bound {
@@ -134,12 +140,15 @@ double allowed(const Bound& bound, int64_t k, double absolute, double value) {
       bound.factor * static_cast<double>(k) * std::ldexp(1.0, -bound.bits) * absolute;
   const double rounding =
       bound.narrow_bits == 0 ? 0 : std::ldexp(std::abs(value), -bound.narrow_bits);
+  // For sums of zeros, whose bound is 0.
   return sums + rounding + 1e-30;
 }
 
 TEST(Numerics, ProductsStayWithinTheStatedBounds) {
   std::mt19937 random(2);
   for (const auto& [m, k, n] :
+       // One element; whole folds; a short last fold (130, 700, 1,026); rows and columns beside
+       // tile borders.
        {std::tuple{1, 1, 1}, {1, 64, 5}, {7, 130, 33}, {30, 700, 40}, {49, 1026, 100}, {3, 5, 7}}) {
     for (const Bound& bound : kBounds) {
       const Graph graph = product_graph(bound.dtype, k, n);
@@ -168,6 +177,7 @@ TEST(Numerics, ProductsStayWithinTheStatedBounds) {
 }
 
 // Where large products cancel, only the bound holds: nothing is near the result's own ulp.
+// Pairs of terms near +-1e6 leave about a thousand each: the sum is small beside its terms.
 TEST(Numerics, CancellationStaysWithinTheStatedBounds) {
   constexpr int64_t kK = 512;
   std::vector<float> x(kK), y(kK);
@@ -195,6 +205,8 @@ TEST(Numerics, CancellationStaysWithinTheStatedBounds) {
 }
 
 // Fused products round less: on levels with FMA some bits differ from strict, on others none.
+// Proves that the mode does something: without the second half a mode that is strict everywhere
+// would pass all the tests above.
 TEST(Deterministic, DiffersFromStrictExactlyWhereTheLevelHasFma) {
   constexpr int64_t kK = 700, kN = 40;
   const Graph graph = product_graph(DType::kF32, kK, kN);
@@ -205,6 +217,7 @@ TEST(Deterministic, DiffersFromStrictExactlyWhereTheLevelHasFma) {
     const auto strict = run_product(graph, Numerics::kStrict, isa, 1, x, y);
     const auto fused = run_product(graph, Numerics::kDeterministic, isa, 1, x, y);
     ASSERT_TRUE(strict && fused);
+    // sse2 and scalar have no FMA; all others do.
     EXPECT_NE(same_tensor_bits(*fused, *strict), isa.starts_with("avx")) << isa;
   }
 }
@@ -226,6 +239,7 @@ Graph convolution_graph() {
     for (const int64_t dim : dims) type.dims.push_back(Dim::constant(dim));
     return type;
   };
+  // 33 * 9 = 297 terms: more than one fold.
   const ValueId x = b.input("x", fixed({2, 33, 9, 11})), w = b.input("w", fixed({26, 33, 3, 3}));
   b.output("z", b.add("convolution.conv2d", {x, w},
                       {{"kernel_h", int64_t{3}}, {"kernel_w", int64_t{3}}, {"pad_h", int64_t{1}}}));
@@ -266,12 +280,14 @@ TEST(Deterministic, FusedProductsAndConvolutionsDoNotDependOnThreads) {
       EXPECT_TRUE(same_tensor_bits(*three, *one));
       EXPECT_NE(same_tensor_bits(*one, *strict), isa.starts_with("avx"));
       const auto a = values_of(*one), b = values_of(*strict);
+      // 300 terms of size about 1: far above the rounding, far below a wrong term.
       for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-4);
     }
   }
 }
 
 // NaN and infinities of operands come out where strict has them.
+// Row 0 meets +inf, row 1 -inf + inf, row 2 NaN, row 3 nothing: 40 * 0.5 = 20.
 TEST(Numerics, SpecialValuesSpreadAlike) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const DType dtype : {DType::kF32, DType::kBF16}) {

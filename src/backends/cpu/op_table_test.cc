@@ -8,6 +8,7 @@
 namespace quern::cpu {
 namespace {
 
+// find_entry() is a binary search.
 TEST(OpTable, IsSortedWithoutRepetition) {
   const auto table = op_table();
   for (size_t i = 1; i < table.size(); ++i) EXPECT_LT(table[i - 1].id, table[i].id);
@@ -19,12 +20,14 @@ TEST(OpTable, EveryEntryIsAnOperation) {
     ASSERT_NE(op, nullptr) << entry.id;
     EXPECT_TRUE(op->alias_of.empty()) << entry.id;
     EXPECT_EQ(find_entry(*op), &entry);
+    // -1, for none, is below every count.
     for (const int port : {entry.packed_weight, entry.packed_input, entry.packed_scale}) {
       EXPECT_LT(port, static_cast<int>(op->inputs.size())) << entry.id;
     }
   }
 }
 
+// Views and graph-only entries run nothing, so that a step for them would be dead code.
 TEST(OpTable, EntriesSayHowTheyRun) {
   for (const OpEntry& entry : op_table()) {
     EXPECT_NE(entry.kind, Support::Kind::kMissing) << entry.id;

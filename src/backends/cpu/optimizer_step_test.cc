@@ -19,6 +19,8 @@ struct Optimizer {
   std::vector<bool> is_positive_state;  // one for each state: squares are not negative
 };
 
+// Decay, Nesterov, centring and the like are on in some rows; two rows of one optimiser take its
+// two paths.
 const Optimizer kOptimizers[] = {
     {"adam", {{"wd", 0.1}}, {false, true}},
     {"adamw", {{"lr", 0.01}}, {false, true}},
@@ -50,17 +52,20 @@ TEST(OptimizerStep, HasTheBitsOfTheReference) {
   for (const Optimizer& optimizer : kOptimizers) {
     const std::string id = fmt::format("train.optimizer.{}", optimizer.name);
     for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {
+      // On both sides of the pieces that narrow types are converted in.
       for (const int64_t n : {0, 1, 17, 1025, 5000}) {
         SCOPED_TRACE(fmt::format("{} {}[{}]", id, dtype_name(dtype), n));
         const Shape shape{n};
         std::vector<Tensor> inputs = {random_tensor(dtype, shape, random),
                                       random_tensor(dtype, shape, random)};
+        // First without states: the first step, where they begin at zero.
         expect_reference_bits(id, inputs, optimizer.attributes);
         const DType state = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
         for (const bool is_positive : optimizer.is_positive_state) {
           const Tensor made = random_tensor(state, shape, random);
           inputs.push_back(is_positive ? magnitudes(made) : made);
         }
+        // The step counter: bias corrections of Adam and relatives depend on it.
         inputs.push_back(*Tensor::from<int64_t>(DType::kI64, Shape{}, std::vector<int64_t>{6}));
         expect_reference_bits(id, inputs, optimizer.attributes);
       }

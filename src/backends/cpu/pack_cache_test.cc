@@ -21,8 +21,10 @@ namespace fs = std::filesystem;
 using quern::test::MemoryWeights;
 using quern::test::random_tensor;
 
+// Any key: it names machine, kernels and weights together.
 constexpr uint64_t kKey = 0x0123456789ABCDEF;
 
+// first + 7 i modulo 256: neighbours differ, and so do buffers with another first byte.
 Buffer bytes_of(int64_t size, int first) {
   auto buffer = Buffer::allocate_host(size);
   EXPECT_TRUE(buffer.has_value());
@@ -44,6 +46,7 @@ class PackCacheTest : public testing::Test {
   long num_files() const {
     return std::distance(fs::directory_iterator(folder()), fs::directory_iterator());
   }
+  // 100 bytes are no multiple of the alignment of 64; 4,096 are.
   void fill() const {
     PackCache cache(folder(), kKey);
     cache.add(1, bytes_of(100, 3));
@@ -64,6 +67,7 @@ class PackCacheTest : public testing::Test {
   const quern::test::TemporaryFolder folder_{"pack_cache"};
 };
 
+// Adding to a cache that is off must not grow memory either.
 TEST_F(PackCacheTest, OffKeepsAndFindsNothing) {
   PackCache cache;
   EXPECT_FALSE(cache.is_on());
@@ -79,6 +83,7 @@ TEST_F(PackCacheTest, GivesBackWhatWasAdded) {
   EXPECT_TRUE(same_bytes(cache.find(2, 4096), bytes_of(4096, 5)));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(cache.find(2, 4096).host_view()->data()) % 64, 0U);
   EXPECT_TRUE(cache.find(3, 100).is_empty());
+  // The size is the only thing that a caller knows about what it wants.
   EXPECT_TRUE(cache.find(1, 101).is_empty()) << "another size is another layout";
   EXPECT_TRUE(PackCache(folder(), kKey + 1).find(1, 100).is_empty());
 }
@@ -89,6 +94,7 @@ TEST_F(PackCacheTest, SavingWithoutAdditionsWritesNothing) {
   EXPECT_FALSE(fs::exists(folder()));
 }
 
+// The same id with another size replaces the entry.
 TEST_F(PackCacheTest, AdditionsJoinWhatIsThereAndReplaceTheSameEntry) {
   fill();
   PackCache cache(folder(), kKey);
@@ -113,6 +119,7 @@ TEST_F(PackCacheTest, BuffersOutliveTheCache) {
 }
 
 // Every shorter file, at steps: header, entries and data cut.
+// In steps of 97 while long, then byte by byte through the header.
 TEST_F(PackCacheTest, CutFilesCountAsAbsent) {
   fill();
   const auto size = static_cast<int64_t>(fs::file_size(file()));
@@ -122,6 +129,7 @@ TEST_F(PackCacheTest, CutFilesCountAsAbsent) {
   }
 }
 
+// All ones is no magic, another key, more entries than fit, and places beyond the file.
 TEST_F(PackCacheTest, DamagedHeadersCountAsAbsent) {
   constexpr uint64_t kHuge = ~uint64_t{0};
   // Magic, key, count, offset and size of the first entry.
@@ -136,6 +144,7 @@ TEST_F(PackCacheTest, DamagedHeadersCountAsAbsent) {
   expect_nothing_kept();
 }
 
+// A file stands where the folder should be.
 TEST_F(PackCacheTest, AFolderThatCannotBeIsAnErrorWhenItIsWritten) {
   std::ofstream(folder_.file("file")) << "x";
   PackCache cache(folder_.file("file/below"), kKey);
@@ -169,6 +178,7 @@ class CachedGraph : public PackCacheTest {
     made.add("f", random_tensor(DType::kF16, Shape{9, kColumns}, random));
     return made;
   }
+  // A new device for each run: nothing may be kept in memory between them.
   RunResult run(const WeightSource& weights, bool is_cached, const std::string& isa = {}) const {
     const auto backend = make_cpu_backend();
     const auto device = *backend->open({.num_threads = 2, .isa = isa});
@@ -186,6 +196,8 @@ class CachedGraph : public PackCacheTest {
   }
 };
 
+// Three runs: without, writing, reading. An unchanged time of the file shows that the last packed
+// nothing.
 TEST_F(CachedGraph, GivesTheSameBitsWithAndWithoutTheFile) {
   const auto w = weights(1);
   const RunResult expected = run(w, false);
@@ -196,6 +208,7 @@ TEST_F(CachedGraph, GivesTheSameBitsWithAndWithoutTheFile) {
   EXPECT_EQ(fs::last_write_time(file()), time) << "nothing was packed again";
 }
 
+// Where the machine's best level is scalar, its file is the same: at least two, not three.
 TEST_F(CachedGraph, OtherWeightsAndOtherKernelsHaveFilesOfTheirOwn) {
   run(weights(1), true);
   const auto other = weights(2);
@@ -205,6 +218,7 @@ TEST_F(CachedGraph, OtherWeightsAndOtherKernelsHaveFilesOfTheirOwn) {
   EXPECT_GE(num_files(), 2);
 }
 
+// Any byte of any weight must change the key, not only sampled ones.
 // The weights of `base` with one byte in the middle of "f" changed.
 class OneByteOff final : public WeightSource {
  public:
@@ -238,6 +252,7 @@ TEST_F(CachedGraph, OneChangedByteIsAnotherWeight) {
   EXPECT_EQ(num_files(), 2);
 }
 
+// The bytes are the same here: only the stamp differs, and it decides.
 // Weights of a file are known by its stamp: another state of the file is packed anew.
 TEST_F(CachedGraph, AnotherStampIsAnotherWeight) {
   const auto w = weights(1);

@@ -22,6 +22,7 @@ Plan plan_of(const Graph& graph, std::vector<std::string> readable = {}) {
   return plan ? std::move(*plan) : Plan();
 }
 
+// By address: two values share memory where they have one storage.
 const Storage& storage_of(const Plan& plan, ValueId value) {
   return plan.memory
       .storages[static_cast<size_t>(plan.memory.value_storage[static_cast<size_t>(value)])];
@@ -39,6 +40,7 @@ TEST(Plan, AGraphThatReturnsItsInputHasNoSteps) {
   EXPECT_EQ(plan.memory.results[0].name, "y");
 }
 
+// The norm of x is dead; the layer norm is the result.
 TEST(Plan, NodesWhoseResultsNobodyReadsDoNotRun) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);
@@ -51,6 +53,7 @@ TEST(Plan, NodesWhoseResultsNobodyReadsDoNotRun) {
   EXPECT_EQ(plan.steps[0].entry->id, "math.layernorm");
 }
 
+// y, its view and z: two steps, one storage, which is the result's.
 TEST(Plan, AReshapeSharesMemoryAndNeedsNoStep) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);
@@ -67,6 +70,7 @@ TEST(Plan, AReshapeSharesMemoryAndNeedsNoStep) {
   EXPECT_EQ(storage_of(plan, z).home, Home::kResult);
 }
 
+// y is read by the concat in step 2, so that the norm in step 1 must not write over it.
 TEST(Plan, AValueThatIsReadLaterIsNotOverwritten) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);
@@ -80,6 +84,7 @@ TEST(Plan, AValueThatIsReadLaterIsNotOverwritten) {
   EXPECT_EQ(storage_of(plan, y).last, 2);
 }
 
+// A readable value is a result of its own, whatever reads it later.
 TEST(Plan, InputsWeightsAndReadableValuesAreNotOverwritten) {
   GraphBuilder b(builtin_ops());
   const ValueId x = b.input("x", kRows);

@@ -27,6 +27,8 @@ struct Pool {
   }
 };
 
+// A window of one; strides below, at and above the window, with and without a rest; padding of one;
+// dilation; ceil, where the last window hangs over; no batch.
 const Pool kPools[] = {
     {{1, 1, 1, 1}, 1, 1},         {{2, 3, 7, 9}, 2, 2},
     {{1, 2, 13, 50}, 3, 2, 1},    {{1, 2, 9, 35}, 3, 1, 1},
@@ -35,6 +37,7 @@ const Pool kPools[] = {
     {{0, 2, 4, 4}, 2, 2},         {{3, 4, 8, 64}, 2, 4},
 };
 
+// Every ninth element is special: a window of NaN, infinities and zeros of both signs.
 TEST(Pool, HasTheBitsOfTheReference) {
   std::mt19937 random(3);
   for (const Pool& p : kPools) {
@@ -56,6 +59,7 @@ TEST(Pool, ManyPlanesSpreadOverThreads) {
   expect_reference_bits("pooling.avg_pool2d", {x}, p.attributes());
 }
 
+// 13 x 17 to sizes that divide neither; larger outputs than inputs repeat elements.
 TEST(AdaptivePool, HasTheBitsOfTheReference) {
   std::mt19937 random(6);
   for (const auto& [height, width] : {std::pair{1, 1}, {3, 5}, {7, 7}, {20, 30}}) {

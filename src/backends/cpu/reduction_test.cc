@@ -16,6 +16,7 @@ constexpr const char* kReductions[] = {"reduction.sum",        "reduction.prod",
                                        "reduction.l1_norm",    "reduction.mean",
                                        "reduction.reduce_max", "reduction.reduce_min"};
 
+// keep_dims alternates with the number of axes, so that both forms are met.
 void check(const Tensor& x, const std::vector<int64_t>& axes) {
   for (const char* id : kReductions) {
     SCOPED_TRACE(fmt::format("{} of {}{} over [{}]", id, dtype_name(x.dtype()),
@@ -24,6 +25,8 @@ void check(const Tensor& x, const std::vector<int64_t>& axes) {
   }
 }
 
+// 16 sets of four axes: reduced axes in front, behind, in between and not beside each other; {-1,
+// 0} out of order.
 TEST(Reduction, EverySetOfAxes) {
   std::mt19937 random(2);
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kF16}) {
@@ -39,6 +42,8 @@ TEST(Reduction, EverySetOfAxes) {
   }
 }
 
+// Order is frozen: partial sums by index modulo 32 in chunks of 4,096. A kernel that starts a chunk
+// at the wrong element differs in the last bits.
 // Around vectors, lanes, and chunks of 4,096.
 TEST(Reduction, EveryLengthOfRowsAndColumns) {
   std::mt19937 random(3);
@@ -61,6 +66,7 @@ TEST(Reduction, SpecialValues) {
       check(x, {1});
     }
   }
+  // max prefers +0 and min -0, wherever they stand.
   // Zeros of both signs, largest and smallest at once.
   std::vector<float> zeros(300, -0.0f);
   check(*Tensor::from<float>(DType::kF32, Shape{1, 300}, zeros), {1});
@@ -69,6 +75,7 @@ TEST(Reduction, SpecialValues) {
   check(*Tensor::from<float>(DType::kF32, Shape{300, 1}, zeros), {0});
 }
 
+// Sum 0, product 1, mean NaN; max and min are errors, which must be the reference's.
 TEST(Reduction, EmptyTensors) {
   for (const Shape& shape : {Shape{0}, Shape{0, 3}, Shape{3, 0}}) {
     const Tensor x = *Tensor::zeros(DType::kF32, shape);
@@ -79,10 +86,12 @@ TEST(Reduction, EmptyTensors) {
 
 TEST(Reduction, LongRowsSpreadOverThreads) {
   std::mt19937 random(5);
+  // A prime of 245 chunks: threads share them and join in order.
   check(random_tensor(DType::kF32, Shape{1, 1000003}, random), {});
   check(random_tensor(DType::kF32, Shape{2000, 300}, random), {0});
 }
 
+// 6 channels in 1, 2, 3 or 6 groups. A variance of 0 leaves only eps under the root.
 TEST(ChannelNorm, HasTheBitsOfTheReference) {
   std::mt19937 random(6);
   for (const DType dtype : {DType::kF32, DType::kF64, DType::kBF16}) {

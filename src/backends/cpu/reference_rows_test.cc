@@ -11,6 +11,7 @@ namespace {
 using test::expect_reference_bits;
 using test::random_tensor;
 
+// Operations whose rows do not depend on each other: any cut must give the same bits.
 TEST(ReferenceRows, GiveTheBitsOfOneCall) {
   std::mt19937 random(4);
   for (const Shape& shape :
@@ -26,6 +27,7 @@ TEST(ReferenceRows, GiveTheBitsOfOneCall) {
   }
 }
 
+// Rows are cut at whole blocks; b1 packs eight elements into a byte.
 TEST(ReferenceRows, TakeRowsOfBlocks) {
   std::mt19937 random(4);
   for (const DType dtype : {DType::kQ8_0, DType::kQ4_K, DType::kB1}) {
@@ -57,6 +59,7 @@ TEST(ReferenceRows, ReportErrors) {
   auto cpu = test::load_graph(*graph, {});
   ASSERT_TRUE(cpu.has_value());
   std::mt19937 random(4);
+  // Enough rows for several ranges: the error comes from one of the threads.
   const auto result = cpu->run({{"x", random_tensor(DType::kF32, Shape{20000, 1}, random)}});
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().message,

@@ -10,6 +10,7 @@ const std::byte* address(const Buffer& buffer) {
   return buffer.host_view()->data();
 }
 
+// 6,000 of 10,000 bytes: close enough to use the same memory again.
 TEST(ResultBuffers, MemoryThatNobodyHoldsIsUsedAgain) {
   ResultBuffers buffers(1);
   const std::byte* first = nullptr;
@@ -24,6 +25,7 @@ TEST(ResultBuffers, MemoryThatNobodyHoldsIsUsedAgain) {
   EXPECT_EQ(smaller->size_bytes(), 6000);
 }
 
+// A slice keeps the whole buffer alive. Results of another index have buffers of their own.
 TEST(ResultBuffers, MemoryThatTheCallerHoldsIsLeftAlone) {
   ResultBuffers buffers(2);
   const auto held = buffers.take(0, 100);
@@ -34,6 +36,7 @@ TEST(ResultBuffers, MemoryThatTheCallerHoldsIsLeftAlone) {
   EXPECT_NE(address(*buffers.take(1, 100)), address(*next));
 }
 
+// 5,000 of a megabyte: keeping it would hold 200 times what is needed.
 TEST(ResultBuffers, ASmallResultDoesNotKeepALargeBuffer) {
   ResultBuffers buffers(1);
   ASSERT_TRUE(buffers.take(0, int64_t{1} << 20).has_value());

@@ -8,6 +8,7 @@
 namespace quern::cpu {
 namespace {
 
+// Four different numbers and two types: a mixed-up field shows in the text.
 StateDecl declaration(const char* name = "kv") {
   return {name,
           "kv",
@@ -50,6 +51,7 @@ TEST_F(StateBinding, NoStoreIsAnError) {
             "The graph's state 'kv' is not bound.");
 }
 
+// One attribute differs in each line; the store may do more than the graph asks for, never less.
 TEST_F(StateBinding, EveryExtentAndTypeCounts) {
   const std::string begin = "State 'kv' has ";
   EXPECT_EQ(error_with("layers", int64_t{1}), begin + "layers = 2; the store bound to it has 1.");

@@ -16,6 +16,7 @@ using test::MemoryWeights;
 using test::random_tensor;
 using test::same_tensor_bits;
 
+// The smallest sizes that have whole blocks of 256, two heads a group, two layers.
 constexpr int64_t kHidden = 256, kHeads = 4, kKvHeads = 2, kHeadDim = 64, kFeedForward = 512;
 constexpr int64_t kVocab = 200, kLayers = 2;
 
@@ -37,6 +38,7 @@ struct Decoder {
     return builder.weight(name, type);
   }
   // x [T, in] -> [T, out], with integers of x in the blocks of the weight.
+  // Every product has a format of its own, so that each packed layout is used in one graph.
   ValueId linear(ValueId x, const std::string& name, DType dtype, int64_t in, int64_t out) {
     const int64_t block = dtype == DType::kQ6_K || dtype == DType::kQ4_K ? 256 : 32;
     const ValueId q = builder.add("quant.dynamic", {x}, {{"block", block}, {"bits", bits}});
@@ -60,6 +62,7 @@ struct Decoder {
     builder.add("kv.append",
                 {heads(k, kKvHeads, true), heads(v, kKvHeads, false), positions, sequences},
                 {{"layer", layer}});
+    // Layer 0 sees everything, layer 1 a window of 100: both in every run.
     const ValueId out =
         builder.add("attention.cached", {heads(q, kHeads, true), positions, sequences},
                     {{"layer", layer}, {"window", layer * 100}});
@@ -74,6 +77,7 @@ struct Decoder {
     const ValueId h = builder.add("activation.swiglu_tensors", {gate, up});
     return linear(h, blk + "down", DType::kQ5_0, kFeedForward, kHidden);
   }
+  // The table is both embedding (read in place) and head (packed).
   Graph build(const std::string& cache_type) {
     builder.state({"kv",
                    "kv",
@@ -164,6 +168,7 @@ Tokens span_of(int32_t sequence, int32_t begin, int32_t end) {
   return tokens;
 }
 
+// Bytes of some rows of logits against rows from `row` on of the whole.
 void expect_same_bytes(const std::vector<std::byte>& actual, const Tensor& whole, int64_t row) {
   const auto expected = *whole.read();
   const size_t offset = static_cast<size_t>(row * kVocab) * sizeof(float);
@@ -179,6 +184,7 @@ TEST(Transformer, HasTheBitsOfTheReferenceOnEveryLevelAndThreadCount) {
       Decoder decoder(bits);
       const Graph graph = decoder.build(cache_type);
       LoadedGraph reference = load(graph, decoder.weights, options_for("reference", "", 1));
+      // Past two pages and past the window; the next token decodes.
       const Tensor prompt = run(reference, span_of(0, 0, 140));
       const Tensor next = run(reference, {{0, 140}});
       for (const std::string& isa : test::cpu_isas()) {
@@ -198,6 +204,7 @@ TEST(Transformer, ChunksOfAPromptGiveTheBitsOfTheWhole) {
   const Graph graph = decoder.build("f32");
   LoadedGraph whole = load(graph, decoder.weights, options_for("cpu", "", 2));
   const Tensor expected = run(whole, span_of(0, 0, 150));
+  // Single tokens, an odd step, the page, and all but one.
   for (const int32_t step : {1, 13, 64, 149}) {
     SCOPED_TRACE(fmt::format("chunks of {}", step));
     LoadedGraph cpu = load(graph, decoder.weights, options_for("cpu", "", 3));
@@ -208,6 +215,7 @@ TEST(Transformer, ChunksOfAPromptGiveTheBitsOfTheWhole) {
   }
 }
 
+// Tokens of both sequences alternate in one run: each must see its own rows only.
 TEST(Transformer, ASequenceGivesTheSameBitsBesideAnother) {
   Decoder decoder(8);
   const Graph graph = decoder.build("f16");

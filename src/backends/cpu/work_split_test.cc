@@ -9,6 +9,7 @@
 namespace quern::cpu {
 namespace {
 
+// Costs from nothing to 2^40: times a count of 4,097 they would pass 2^52, still no overflow.
 TEST(ForRanges, CoverEveryItemOnce) {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);
@@ -27,6 +28,7 @@ TEST(ForRanges, CoverEveryItemOnce) {
   }
 }
 
+// One item cannot be cut, however dear it is.
 TEST(ForRanges, SmallWorkIsOneRangeOnTheCaller) {
   ThreadPool pool(4);
   for (const auto& [count, cost] : {std::pair<int64_t, int64_t>{100, 1},
@@ -44,6 +46,7 @@ TEST(ForRanges, SmallWorkIsOneRangeOnTheCaller) {
   }
 }
 
+// At least a range for each thread, and not so many that handing them out costs.
 TEST(ForRanges, LargeWorkIsCutForAllThreads) {
   ThreadPool pool(4);
   std::atomic<int> calls{0};

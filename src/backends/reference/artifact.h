@@ -11,6 +11,7 @@ namespace quern::reference {
 // Immutable once compiled; thread-safe.
 class GraphArtifact final : public Artifact {
  public:
+  // `outputs` name values of `graph`.
   GraphArtifact(Graph graph, std::vector<GraphOutput> outputs)
       : graph_(std::move(graph)), outputs_(std::move(outputs)) {}
   const Graph& graph() const override { return graph_; }

@@ -19,11 +19,13 @@ class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
 
+  // The same for every architecture: the definition depends on none.
   Result<Capabilities> default_caps(std::string_view) const override { return capabilities(); }
 
   Support supports(const OpDef& op) const override {
     if (is_graph_only(op)) return {Support::Kind::kGraphOnly, ""};
     if (op.reference != nullptr) return {Support::Kind::kDirect, ""};
+    // Only where there is no kernel: expanding what has one would give the same bits slower.
     if (op.expand != nullptr) return {Support::Kind::kComposite, ""};
     return {Support::Kind::kMissing, fmt::format("{} has no reference kernel.", op.id)};
   }
@@ -41,6 +43,7 @@ class ReferenceBackend final : public Backend {
   }
 
   Result<void> validate(const Artifact& artifact) const override {
+    // Artifacts come as a base class; one of another backend is the caller's mistake, not a crash.
     const auto* own = dynamic_cast<const reference::GraphArtifact*>(&artifact);
     if (own == nullptr) {
       return fail::invalid("The artifact was not compiled by the backend reference.");
@@ -58,6 +61,7 @@ class ReferenceBackend final : public Backend {
   }
 
  private:
+  // Opened anew each time, which costs an allocation; a copy kept here would be a second source.
   static Capabilities capabilities() { return reference::make_device()->capabilities(); }
 };
 

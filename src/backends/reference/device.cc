@@ -12,9 +12,11 @@ namespace {
 class ReferenceDevice final : public Device {
  public:
   ReferenceDevice() {
+    // Compiled without contraction, so plain scalar arithmetic on every machine.
     capabilities_.arch = "scalar";
     capabilities_.correctness = CorrectnessClass::kReference;
     capabilities_.has_f64 = true;
+    // No thread of the process sets flush-to-zero.
     capabilities_.keeps_denormals = true;
   }
 
@@ -22,6 +24,7 @@ class ReferenceDevice final : public Device {
   const Capabilities& capabilities() const override { return capabilities_; }
 
   DeviceCapacity capacity() const override {
+    // Total and available physical memory, in bytes, at this moment.
     const int64_t page = ::sysconf(_SC_PAGESIZE);
     return {::sysconf(_SC_PHYS_PAGES) * page, ::sysconf(_SC_AVPHYS_PAGES) * page};
   }
@@ -38,6 +41,7 @@ class ReferenceDevice final : public Device {
   }
 
   Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
+    // The layout for vector kernels; reference kernels read rows through KvState and never see it.
     QUERN_ASSIGN_OR_RETURN(auto store, HostKvStore::make(declaration));
     return std::unique_ptr<KvStore>(std::move(store));
   }

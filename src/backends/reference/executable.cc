@@ -16,6 +16,7 @@ class ReferenceExecutable final : public Executable {
  public:
   ReferenceExecutable(const GraphArtifact& artifact, std::vector<Tensor> weights)
       : graph_(artifact.graph()), outputs_(artifact.outputs()), weights_(std::move(weights)) {
+    // Later nodes overwrite earlier ones: the last user stays.
     last_use_.assign(graph_.values().size(), -1);
     for (size_t i = 0; i < graph_.nodes().size(); ++i) {
       for (const ValueId input : graph_.nodes()[i].inputs) {
@@ -26,6 +27,7 @@ class ReferenceExecutable final : public Executable {
   }
 
   Result<std::unique_ptr<Submission>> submit(const RunArguments& arguments) override;
+  // Weights stay where the source has them, mapped or shared; nothing is packed.
   int64_t weight_bytes() const override { return 0; }
   int64_t arena_bytes() const override { return arena_bytes_; }
 
@@ -50,6 +52,7 @@ class ReferenceExecutable final : public Executable {
   int64_t arena_bytes_ = 0;
 };
 
+// Work was done in submit(): one thread, no queue. wait() may be called once.
 class FinishedSubmission final : public Submission {
  public:
   explicit FinishedSubmission(Result<RunResult> result) : result_(std::move(result)) {}
@@ -76,6 +79,8 @@ Result<TensorView> view_of(Tensor& tensor) {
 Result<Tensor> ReferenceExecutable::output_memory(ValueId value, const Shape& shape,
                                                   const RunArguments& arguments) {
   const DType dtype = graph_.value(value).type.dtype;
+  // The first name that brings memory is computed into; further names of the value are copied by
+  // collect().
   for (const GraphOutput& output : outputs_) {
     if (output.value != value) continue;
     QUERN_ASSIGN_OR_RETURN(const Tensor* bound,
@@ -89,6 +94,7 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
                                            const RunArguments& arguments,
                                            std::vector<Tensor>& values) {
   const Node& node = graph_.node(id);
+  // Trailing optional ports that the node left out are absent views.
   std::vector<TensorView> inputs(std::max(node.inputs.size(), node.op->inputs.size()));
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
@@ -105,9 +111,12 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
   }
   KernelContext context{inputs, outputs, node.attributes};
   // Random operations are keyed by node and step.
+  // The counter of Philox: with seed and node id it fixes every random word (see numerics).
   context.stream = arguments.stream;
+  // Only where the attribute is -1; pin_random has fixed it before.
   context.node_id = static_cast<uint32_t>(id);
   if (node.op->find_attribute("state") != nullptr) {
+    // bind_arguments() has seen that the state is bound.
     context.kv = arguments.states.find(node.attributes.text("state"))->second->host_state();
     if (context.kv == nullptr) return fail::invalid("The state is not in host memory.");
   }
@@ -117,6 +126,7 @@ Result<void> ReferenceExecutable::run_node(NodeId id, const SymbolValues& symbol
 Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_arguments(graph_, arguments));
   QUERN_TRY(check_output_names(arguments, outputs_));
+  // Tensors are handles: no bytes are copied.
   std::vector<Tensor> values = weights_;
   int64_t live_bytes = 0;
   for (size_t i = 0; i < graph_.nodes().size(); ++i) {
@@ -127,6 +137,7 @@ Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) 
       continue;
     }
     if (node.op->id == "graph.weight") continue;
+    // A scope of its own, so that the timer ends before the error is looked at.
     const auto result = [&] {
       const NodeTimer timer(arguments.profile, id);
       return run_node(id, symbols, arguments, values);
@@ -137,6 +148,7 @@ Result<RunResult> ReferenceExecutable::interpret(const RunArguments& arguments) 
     for (const ValueId output : node.outputs) {
       live_bytes += values[static_cast<size_t>(output)].size_bytes();
     }
+    // The most that was alive after any node: what a planner would have to beat.
     arena_bytes_ = std::max(arena_bytes_, live_bytes);
     for (const ValueId input : node.inputs) {
       if (input == kNoValue || last_use_[static_cast<size_t>(input)] != id) continue;
@@ -154,6 +166,7 @@ Result<RunResult> ReferenceExecutable::collect(const RunArguments& arguments,
                                                const std::vector<Tensor>& values) {
   RunResult result;
   for (const GraphOutput& output : outputs_) {
+    // A value with two names gives two handles of one tensor.
     Tensor value = values[static_cast<size_t>(output.value)];
     QUERN_ASSIGN_OR_RETURN(const Tensor* bound,
                            find_bound_output(arguments, output.name, value.dtype(), value.shape()));

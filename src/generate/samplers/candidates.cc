@@ -30,6 +30,7 @@ void Candidates::assign(std::span<const float> logits, const TokenMask* allowed)
     for (int32_t token = 0; token < count; ++token) add(token);
   } else {
     allowed->for_each([&](int32_t token) {
+      // A tokenizer may have more ids than the model has rows.
       if (token < count) add(token);
     });
   }
@@ -42,6 +43,7 @@ void Candidates::sort() {
 
 // A partial sort where few are kept: vocabularies have 100,000 tokens and top-k keeps 40.
 void Candidates::keep_best(size_t count) {
+  // Shares among fewer candidates are larger.
   if (count < list_.size()) is_normalised_ = false;
   const size_t kept = std::min(count, list_.size());
   if (!is_sorted_ && kept == list_.size()) {
@@ -50,6 +52,7 @@ void Candidates::keep_best(size_t count) {
     std::partial_sort(list_.begin(), list_.begin() + static_cast<int64_t>(kept), list_.end(),
                       is_before);
   }
+  // Everything behind `kept` is out of order after a partial sort, and gone.
   list_.resize(kept);
   is_sorted_ = true;
 }
@@ -62,10 +65,12 @@ void Candidates::normalise() {
   double sum = 0.0;
   for (Candidate& c : list_) {
     // infinity - infinity would be NaN: equal logits are equal, whatever they are.
+    // Our own function: the same bits, and so the same draw, on every machine.
     c.probability = c.logit == highest ? 1.0F : strict_exp(c.logit - highest);
     sum = sum + static_cast<double>(c.probability);
   }
   for (Candidate& c : list_) {
+    // The largest probability is at least 1 / n: no denormal where it matters.
     c.probability = static_cast<float>(static_cast<double>(c.probability) / sum);
   }
   is_normalised_ = true;
@@ -73,6 +78,7 @@ void Candidates::normalise() {
 
 // Callers may do anything to the list, so nothing is known about it afterwards.
 std::span<Candidate> Candidates::change_logits() {
+  // Even a caller that only reads through this span pays for a sort.
   is_sorted_ = false;
   is_normalised_ = false;
   return list_;
@@ -97,6 +103,7 @@ double entropy(const Candidates& candidates) {
   double sum = 0.0;
   for (const Candidate& c : candidates.list()) {
     const auto p = static_cast<double>(c.probability);
+    // The limit of p ln p at 0 is 0; the product itself would be NaN.
     if (p > 0) sum = sum - p * strict_log(p);
   }
   return sum;

@@ -14,6 +14,7 @@ LogprobReport log_probabilities(std::span<const float> logits, int32_t chosen, i
   const float highest = *std::max_element(logits.begin(), logits.end());
   // Infinite logits share the mass equally.
   const auto distance = [&](float logit) {
+    // infinity - infinity would be NaN.
     return logit == highest ? 0.0 : static_cast<double>(logit) - static_cast<double>(highest);
   };
   double sum = 0.0;
@@ -26,6 +27,7 @@ LogprobReport log_probabilities(std::span<const float> logits, int32_t chosen, i
   std::vector<int32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   const auto count = std::min(num_top, static_cast<int64_t>(logits.size()));
+  // Equal logits by rising id: one result.
   std::partial_sort(order.begin(), order.begin() + count, order.end(), [&](int32_t a, int32_t b) {
     const float x = logits[static_cast<size_t>(a)];
     const float y = logits[static_cast<size_t>(b)];

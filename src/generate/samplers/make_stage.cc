@@ -43,6 +43,7 @@ std::unique_ptr<SamplerStage> make_sampler_stage(SamplerStageKind kind,
       return make_if<XtcStage>(XtcStage::is_on(options.xtc), options.xtc);
     case SamplerStageKind::kTemperature:
       return make_if<TemperatureStage>(
+          // At 1 no share changes.
           options.temperature != 1 || options.dynamic_temperature.range > 0, options.temperature,
           options.dynamic_temperature);
   }

@@ -13,6 +13,7 @@ void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*
   size_t count = 1;
   while (count < candidates.size()) {
     const auto p = static_cast<double>(candidates.list()[count].probability);
+    // log2(0) is -infinity: more surprise than any mu allows. Sorted, so all behind it fall too.
     if (!(p > 0) || -strict_log2(p) > mu_) break;
     ++count;
   }
@@ -21,6 +22,7 @@ void MirostatStage::apply(Candidates& candidates, const StageContext& /*context*
 
 // Steers mu by how surprising the choice was.
 void MirostatStage::observe(const Candidate& chosen) {
+  // In bits; p is the chosen one's share among those that were left.
   const double surprise = -strict_log2(static_cast<double>(chosen.probability));
   mu_ = mu_ - options_.eta * (surprise - options_.tau);
 }

@@ -8,6 +8,7 @@ namespace quern {
 // All of them where the history is shorter.
 std::span<const int32_t> last_tokens(std::span<const int32_t> history, int64_t length) {
   if (length < 0) return history;
+  // A window longer than the history is the history.
   return history.last(std::min(history.size(), static_cast<size_t>(length)));
 }
 
@@ -22,6 +23,7 @@ void PenaltiesStage::apply(Candidates& candidates, const StageContext& context) 
   const auto window = last_tokens(context.history, options_.window);
   for (const int32_t token : window) {
     const auto i = static_cast<size_t>(token);
+    // Grows to the highest token seen and stays: no allocation per step.
     if (i >= counts_.size()) counts_.resize(i + 1, 0);
     ++counts_[i];
   }
@@ -31,10 +33,12 @@ void PenaltiesStage::apply(Candidates& candidates, const StageContext& context) 
   for (Candidate& c : candidates.change_logits()) {
     const auto i = static_cast<size_t>(c.token);
     if (i >= counts_.size() || counts_[i] == 0) continue;
+    // Dividing a negative logit would make it larger: both branches make the token less likely.
     c.logit = c.logit > 0 ? c.logit / repeat : c.logit * repeat;
     c.logit = c.logit - static_cast<float>(counts_[i]) * frequency;
     c.logit = c.logit - presence;
   }
+  // Back to zeros, touching only what was written.
   for (const int32_t token : window) counts_[static_cast<size_t>(token)] = 0;
 }
 

@@ -13,6 +13,7 @@ double TemperatureStage::dynamic_temperature(Candidates& candidates) const {
   candidates.normalise();
   const double low = std::max(0.0, temperature_ - dynamic_.range);
   const double high = temperature_ + dynamic_.range;
+  // The entropy of an even distribution over n: at least ln 2 here.
   const double most = strict_log(static_cast<double>(candidates.size()));
   const double share = std::clamp(entropy(candidates) / most, 0.0, 1.0);
   return low + (high - low) * strict_pow(share, dynamic_.exponent);
@@ -23,11 +24,13 @@ void TemperatureStage::apply(Candidates& candidates, const StageContext& /*conte
   if (dynamic_.range > 0) {
     if (candidates.size() < 2) return;
     temperature = dynamic_temperature(candidates);
+    // Only with low = 0 and an entropy of 0: one candidate has everything.
     if (temperature == 0) {
       candidates.keep_best(1);
       return;
     }
   }
+  // One rounding for the factor, then one for each logit.
   const auto scale = static_cast<float>(1.0 / temperature);
   // Subtracting the highest first keeps infinities of either sign where they are.
   float highest = candidates.list().front().logit;

@@ -17,6 +17,7 @@
 namespace quern::bench {
 namespace {
 
+// Of the command line; unknown words are ignored, as benches are called by scripts.
 struct Flags {
   int num_threads = available_cpus();
   std::string isa;
@@ -41,15 +42,19 @@ Flags read_flags(int argc, char** argv) {
   return flags;
 }
 
+// Microseconds of one run. Made anew for each case, so that no memory or thread is left over.
 Result<double> time_case(const DenseCase& dense_case, int num_threads, double seconds,
                          const std::string& isa) {
   QUERN_ASSIGN_OR_RETURN(DenseSession session, DenseSession::make(dense_case, num_threads, isa));
+  // The first run binds the plan and shows errors; it is not timed.
   const auto first = session.run();
   if (!first) return tl::unexpected(first.error());
   return median_microseconds(seconds, [&] { (void)session.run(); });
 }
 
 // One line in, one line out: microseconds, or "error: ..." .
+// A driver in another language can so take turns between Quern and its own library, in one minute
+// on one machine.
 int serve(const Flags& flags) {
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
@@ -62,11 +67,13 @@ int serve(const Flags& flags) {
     const auto time = dense_case ? time_case(*dense_case, num_threads, seconds, flags.isa)
                                  : Result<double>(tl::unexpected(dense_case.error()));
     fmt::print("{}\n", time ? fmt::format("{:.3f}", *time) : "error: " + time.error().message);
+    // The driver waits for the line.
     std::fflush(stdout);
   }
   return 0;
 }
 
+// A ratio above 1 means that Quern is faster.
 // Rounds alternate between Quern and each peer; medians are printed with Quern's speed relative to
 // the peer's.
 void print_case(const DenseCase& dense_case, const Flags& flags) {
@@ -78,6 +85,7 @@ void print_case(const DenseCase& dense_case, const Flags& flags) {
   }
   fmt::print("{:34} {:10.1f} us", dense_case.name, *own);
   if (dense_case.flops > 0) {
+    // Operations per microsecond times 1e-3 are 1e9 a second; bytes likewise.
     fmt::print(" {:7.1f} Gop/s", dense_case.flops / *own * 1e-3);
   } else {
     const auto bytes = static_cast<double>(dense_case.read_bytes + dense_case.written_bytes);
@@ -99,6 +107,7 @@ int describe(const Flags& flags) {
   return arch ? 0 : 1;
 }
 
+// What is missing from the build is said first: a table without a peer must not look like a win.
 int print_table(const Flags& flags) {
   for (const DensePeer& peer : dense_peers()) {
     if (!peer.absence.empty()) fmt::print("# {}\n", peer.absence);

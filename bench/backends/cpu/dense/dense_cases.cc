@@ -16,13 +16,15 @@ namespace {
 // A case name cut at blanks: operation, dtype, sizes, options.
 using Words = std::vector<std::string>;
 
+// All extents constant: a bench has one size.
 TensorType type_of(DType dtype, const Shape& shape) {
   TensorType type{dtype, {}};
   for (int axis = 0; axis < shape.rank(); ++axis) type.dims.push_back(Dim::constant(shape[axis]));
   return type;
 }
 
-// Normal numbers, or a tenth of them around 1 where an operation needs positive ones.
+// Normal numbers, or their magnitudes plus 0.01 where an operation needs positive ones.
+// `seed` is the number of the input, so that a case has the same values in every program.
 Tensor random_tensor(DType dtype, const Shape& shape, uint32_t seed, bool is_positive) {
   std::mt19937 random(seed);
   std::normal_distribution<float> normal;
@@ -43,6 +45,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint32_t seed, bool is_pos
   }
   std::vector<uint16_t> narrow(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
+    // bf16 by cutting off the low half of f32: any value is as good as the rounded one.
     narrow[i] = static_cast<uint16_t>(std::bit_cast<uint32_t>(values[i]) >> 16);
   }
   Tensor tensor = *Tensor::zeros(dtype, shape);
@@ -51,6 +54,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, uint32_t seed, bool is_pos
 }
 
 // Collects the inputs of a graph while it is built.
+// Inputs are called "0", "1", ...: peers find them by these names.
 class CaseBuilder {
  public:
   CaseBuilder() : builder_(builtin_ops()) {}
@@ -82,6 +86,7 @@ class CaseBuilder {
   DenseCase made_;
 };
 
+// A case of another dtype has to be added here on purpose.
 Result<DType> dtype_of(const std::string& word) {
   if (word == "f32") return DType::kF32;
   if (word == "f64") return DType::kF64;
@@ -96,11 +101,13 @@ Result<DenseCase> matmul_case(const Words& words) {
   const int64_t n = std::stoll(words.at(2));
   b.made().numerics = find_numerics(words.at(3)).value_or(Numerics::kStrict);
   const ValueId left = b.input(dtype, {n, n}), right = b.input(dtype, {n, n});
+  // A multiplication and an addition for each of n^3 terms.
   b.made().flops = 2.0 * static_cast<double>(n * n * n);
   return b.finish(b.add("math.matmul", {left, right}));
 }
 
 // Cases that need nothing but a name, an operation and operands of one shape.
+// is_positive: log and sqrt of negative numbers are NaN, whose speed says nothing.
 struct NamedOp {
   std::string_view name;
   std::string_view op;
@@ -164,6 +171,7 @@ Result<DenseCase> rows_case(const NamedOp& op, const Words& words) {
 }
 
 // sum|max DTYPE ROWS COLUMNS all|rows|columns
+// "rows" reduces inside each row (axis 1), "columns" down the columns (axis 0).
 Result<DenseCase> reduce_case(const Words& words) {
   CaseBuilder b;
   QUERN_ASSIGN_OR_RETURN(const DType dtype, dtype_of(words.at(1)));
@@ -185,6 +193,7 @@ Result<DenseCase> conv2d_case(const Words& words) {
   b.made().numerics = find_numerics(words.at(7)).value_or(Numerics::kStrict);
   const ValueId x = b.input(dtype, {batch, in, size, size});
   const ValueId weight = b.input(dtype, {out, in, kernel, kernel});
+  // Padding keeps the size, so that each output has all taps but at the border.
   b.made().flops = 2.0 * static_cast<double>(batch * in * out * size * size * kernel * kernel);
   return b.finish(b.add(
       "convolution.conv2d", {x, weight},
@@ -222,6 +231,8 @@ Result<DenseCase> fft_case(const Words& words) {
 
 }  // namespace
 
+// 4,194,304 floats are 16 MiB: with a result as large, beyond most last-level caches. 4096 x 1024
+// are the same 16 MiB in rows. 56 x 56 x 64 is a layer of ResNet-50.
 std::vector<std::string> dense_case_names() {
   std::vector<std::string> names;
   for (const char* size : {"512", "1024", "2048"}) {
@@ -250,6 +261,7 @@ std::vector<std::string> dense_case_names() {
   return names;
 }
 
+// Words are numbers where a number belongs: names come from the list or from a developer.
 Result<DenseCase> make_dense_case(std::string_view name) {
   std::istringstream stream{std::string(name)};
   Words words;
@@ -298,11 +310,13 @@ Result<std::string> instruction_set(const std::string& isa) {
   return device->capabilities().arch;
 }
 
+// The median, since a background process makes single runs late but few of them.
 double median_microseconds(double seconds, const std::function<void()>& f) {
   using Clock = std::chrono::steady_clock;
   std::vector<double> times;
   const auto start = Clock::now();
   f();  // warms caches and memory up; not counted
+  // A slow case still gets three.
   while (times.size() < 3 ||
          std::chrono::duration<double>(Clock::now() - start).count() < seconds) {
     const auto begin = Clock::now();

@@ -19,6 +19,7 @@ namespace quern::bench {
 using Inputs = std::map<std::string, Tensor, std::less<>>;
 
 // One case: a small graph, its inputs, and what the machine has to do at least.
+// Graph and inputs are values of the case; a session keeps handles of the inputs.
 struct DenseCase {
   std::string name;
   Graph graph;
@@ -40,6 +41,7 @@ class DenseSession {
   // Errors: those of compiling and loading the graph.
   static Result<DenseSession> make(const DenseCase& dense_case, int num_threads,
                                    const std::string& isa = {});
+  // One execution. Errors: those of the run.
   Result<RunResult> run();
 
  private:

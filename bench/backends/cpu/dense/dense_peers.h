@@ -9,6 +9,8 @@
 
 namespace quern::bench {
 
+// A peer does the same work on the same inputs; it must not keep anything between runs that Quern
+// could not.
 struct DensePeer {
   std::string name;
   // Why the peer is not in this build; empty if it is.
@@ -26,6 +28,7 @@ DensePeer plain_peer();
 DensePeer memory_peer();
 
 // Values of an input of the case.
+// `name` must be an input of the case; valid as long as the case.
 template <class T>
 const T* input_values(const DenseCase& dense_case, const char* name) {
   return reinterpret_cast<const T*>(dense_case.inputs.find(name)->second.host_view()->data());

@@ -14,8 +14,10 @@
 namespace quern::bench {
 namespace {
 
+// A cache line, and the widest vector there is.
 typedef int32_t Line __attribute__((vector_size(64)));
 
+// `target` has 256 bytes more than are written, so that the last block needs no check.
 struct Streams {
   explicit Streams(int num_threads) : pool(num_threads) {}
   std::vector<const char*> sources;
@@ -31,6 +33,7 @@ template <bool kStreams>
 void store_line(char* to, const Line& line) {
 #if defined(__SSE2__)
   if constexpr (kStreams) {
+    // Four streaming stores of a line join in the write-combining buffer: the line is never read.
     __m128i parts[4];
     std::memcpy(parts, &line, sizeof(parts));
     for (int p = 0; p < 4; ++p) _mm_stream_si128(reinterpret_cast<__m128i*>(to) + p, parts[p]);
@@ -46,6 +49,7 @@ Line line_at(const char* source, int64_t offset) {
   return line;
 }
 
+// Blocks of 256 bytes; the rest of less than a block is left out.
 // Part `part` of `parts` of all arrays: each line of the target joins the lines of the sources of
 // its size; sources of other sizes are read on their own.
 template <bool kStreams>
@@ -65,6 +69,7 @@ void touch(Streams& s, int64_t part, int64_t parts) {
   }
   const int64_t begin = s.written / 256 * part / parts * 256;
   const int64_t end = s.written / 256 * (part + 1) / parts * 256;
+  // XOR costs nothing beside memory, and keeps the reads.
   for (int64_t b = begin; b < end; b += 256) {
     for (int v = 0; v < 4; ++v) {
       Line line = sum[v];
@@ -77,11 +82,13 @@ void touch(Streams& s, int64_t part, int64_t parts) {
 
 template <bool kStreams>
 void touch_all(Streams& s) {
+  // More parts than threads even out what one of them loses to other processes.
   const int64_t parts = 8 * s.pool.num_threads();
   s.pool.run(parts, [&](int64_t part, int) { touch<kStreams>(s, part, parts); });
 }
 
 std::function<void()> prepare(const DenseCase& dense_case, int num_threads) {
+  // Products are bound by arithmetic: memory is no limit to compare them with.
   if (dense_case.flops > 0) return {};
   auto s = std::make_shared<Streams>(num_threads);
   for (const auto& [name, tensor] : dense_case.inputs) {

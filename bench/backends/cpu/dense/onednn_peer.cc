@@ -19,8 +19,10 @@ struct Primitive {
   std::unordered_map<int, memory> arguments;
 };
 
+// The shared pointer keeps engine, stream and memory alive with the closure.
 std::function<void()> runner(std::shared_ptr<Primitive> made, int num_threads) {
   return [made, num_threads] {
+    // A setting of the process: set before each run, as peers take turns.
     omp_set_num_threads(num_threads);
     made->primitive.execute(made->stream, made->arguments);
     made->stream.wait();
@@ -33,6 +35,7 @@ memory::data_type type_of(const std::string& word) {
 
 std::function<void()> prepare_matmul(const DenseCase& dense_case, int num_threads) {
   const auto words = words_of(dense_case.name);
+  // oneDNN's matmul has no double precision.
   if (words[1] == "f64") return {};
   const memory::dim n = std::stoll(words[2]);
   const auto type = type_of(words[1]);
@@ -60,6 +63,7 @@ std::function<void()> prepare_conv2d(const DenseCase& dense_case, int num_thread
   const auto f32 = memory::data_type::f32;
   auto made = std::make_shared<Primitive>();
   const memory::desc x({batch, in, size, size}, f32, tag::nchw);
+  // Let oneDNN choose: packing a weight once is what Quern does at load, too.
   const memory::desc weight({out, in, kernel, kernel}, f32, tag::any);
   const memory::desc y({batch, out, size, size}, f32, tag::nchw);
   const memory::dims pad = {kernel / 2, kernel / 2};

@@ -3,6 +3,7 @@
 
 #include "dense_peers.h"
 
+// Declared here, since some distributions' cblas.h leaves it out.
 extern "C" void openblas_set_num_threads(int);
 
 namespace quern::bench {
@@ -10,6 +11,7 @@ namespace {
 
 template <class T>
 std::function<void()> product(const DenseCase& dense_case, int num_threads, int n) {
+  // Allocated once, outside of the timed call.
   auto c = std::make_shared<std::vector<T>>(static_cast<size_t>(n) * static_cast<size_t>(n));
   const T* a = input_values<T>(dense_case, "0");
   const T* b = input_values<T>(dense_case, "1");

@@ -13,6 +13,7 @@ namespace {
 template <class F>
 void on_threads(int num_threads, int64_t count, F&& f) {
   std::vector<std::jthread> threads;
+  // The caller does part 0; starting threads is part of the time, as it is in such programs.
   for (int t = 1; t < num_threads; ++t) {
     threads.emplace_back([&, t] { f(count * t / num_threads, count * (t + 1) / num_threads); });
   }
@@ -23,6 +24,7 @@ using Floats = std::vector<float>;
 
 template <class F>
 std::function<void()> unary(const DenseCase& dense_case, int num_threads, F f) {
+  // One f32 input.
   const int64_t n = dense_case.read_bytes / 4;
   const float* x = input_values<float>(dense_case, "0");
   auto y = std::make_shared<Floats>(static_cast<size_t>(n));
@@ -35,12 +37,14 @@ std::function<void()> unary(const DenseCase& dense_case, int num_threads, F f) {
 }
 
 std::function<void()> chain(const DenseCase& dense_case, int num_threads) {
+  // Three f32 inputs.
   const int64_t n = dense_case.read_bytes / 12;
   const float* a = input_values<float>(dense_case, "0");
   const float* b = input_values<float>(dense_case, "1");
   const float* c = input_values<float>(dense_case, "2");
   auto y = std::make_shared<Floats>(static_cast<size_t>(n));
   return [=] {
+    // Without it the compiler must assume that the output overlaps the inputs.
     float* __restrict to = y->data();
     on_threads(num_threads, n, [=](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -61,6 +65,7 @@ std::function<void()> softmax(const DenseCase& dense_case, int num_threads, int6
       for (int64_t r = begin; r < end; ++r) {
         const float* row = x + r * n;
         float largest = row[0], sum = 0;
+        // Three passes over the row, as the formula reads: largest, exponentials, division.
         for (int64_t i = 1; i < n; ++i) largest = std::max(largest, row[i]);
         for (int64_t i = 0; i < n; ++i) sum += to[r * n + i] = std::exp(row[i] - largest);
         for (int64_t i = 0; i < n; ++i) to[r * n + i] /= sum;
@@ -77,6 +82,7 @@ std::function<void()> sum_all(const DenseCase& dense_case, int num_threads) {
     on_threads(num_threads, n, [=](int64_t begin, int64_t end) {
       float sum = 0;
       for (int64_t i = begin; i < end; ++i) sum += x[i];
+      // Only one part's sum is kept: enough that the loop is not left out.
       if (begin == 0) (*totals)[0] = sum;
     });
   };

@@ -36,6 +36,7 @@ Plain quantize(const std::vector<float>& x, const QuantizeRows& rows, const Kern
   Plain plain;
   const auto count = static_cast<size_t>(rows.num_rows * rows.columns);
   const int64_t blocks = (rows.columns + rows.block - 1) / rows.block;
+  // Dirty values: an element that is not written shows.
   plain.d.resize(static_cast<size_t>(rows.num_rows * blocks), -1.0f);
   std::vector<int8_t> q8(count, 99);
   std::vector<int16_t> q16(count, 99);
@@ -52,6 +53,7 @@ Plain quantize(const std::vector<float>& x, const QuantizeRows& rows, const Kern
   return plain;
 }
 
+// Columns around the blocks of 32 and 256; blocks of 1 and 7, which only the plain form has.
 TEST(QuantizeRows, HaveTheReferencesBits) {
   Random random(3);
   for (const int64_t columns : {1, 31, 32, 33, 255, 256, 257, 576}) {
@@ -71,6 +73,7 @@ TEST(QuantizeRows, HaveTheReferencesBits) {
   }
 }
 
+// amax = 127 makes r = 1: x itself is rounded, 2.5 to 2 and 3.5 to 4.
 // Values of x * r that end in one half, where rounding to even shows.
 TEST(QuantizeRows, TiesGoToTheEvenInteger) {
   std::vector<float> x(32);
@@ -137,6 +140,7 @@ class PackedReader {
   const std::byte* packed_;
 };
 
+// The two planes of 16 bits: hi = (q + 128) >> 8, lo = q - 256 hi (see numerics).
 int32_t plane_of(int32_t q, int bits, int p) {
   if (bits == 8) return q;
   const int32_t hi = (q + 128) >> 8;
@@ -182,6 +186,8 @@ void expect_packed(const PackedReader& reader, const ActivationLayout& layout, c
   }
 }
 
+// 288 = 9 * 32 and 768 = 3 * 256 columns; tokens on both sides of tiles of 8, as the layout changes
+// with the width of the last tile.
 TEST(PackActivations, HoldTheReferencesIntegersScalesAndSums) {
   Random random(4);
   for (const int64_t tokens : {1, 2, 3, 7, 8, 9, 15, 23}) {
@@ -205,6 +211,7 @@ TEST(PackActivations, HoldTheReferencesIntegersScalesAndSums) {
   }
 }
 
+// Both ways into the packed form must agree, since graphs may take either.
 TEST(PackPlainActivations, GivesTheSameBytesAsQuantising) {
   Random random(5);
   for (const int block : {32, 256}) {
@@ -229,6 +236,8 @@ TEST(PackPlainActivations, GivesTheSameBytesAsQuantising) {
   }
 }
 
+// -128 is an int8 that quant.dynamic never gives, 32,640 one above its largest int16: products
+// would overflow their sums. -32,639 is the last legal one.
 TEST(PackPlainActivations, RefusesIntegersThatQuantisingNeverGives) {
   ThreadPool pool(1);
   const std::vector<float> d(1, 1.0f);

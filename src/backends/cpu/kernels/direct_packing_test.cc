@@ -29,6 +29,8 @@ std::vector<std::byte> panel_of(const Tensor& weight, int num_rows, int lanes, i
 
 class DirectPacking : public testing::TestWithParam<DType> {};
 
+// 1,280 columns are whole blocks of every format. Rows below the lanes leave lanes that must be
+// zeros in both.
 TEST_P(DirectPacking, WritesTheBytesOfTheDecodingPacker) {
   Random random(static_cast<uint64_t>(GetParam()) + 11);
   for (const int lanes : {1, 4, 8, 16}) {
@@ -47,6 +49,8 @@ TEST_P(DirectPacking, WritesTheBytesOfTheDecodingPacker) {
 }
 
 // All bytes at their ends; scales that are NaN keep being NaN, but with another payload.
+// As f16 scales the bytes are zero, near 1, near the largest, a negative denormal and large
+// negative numbers, but no NaN.
 TEST_P(DirectPacking, TakesBlocksOfOneByte) {
   const BlockFormat& format = *find_block_format(GetParam());
   for (const int byte : {0x00, 0x3C, 0x55, 0x7B, 0x80, 0xAA, 0xF3}) {
@@ -63,6 +67,7 @@ TEST_P(DirectPacking, TakesBlocksOfOneByte) {
 INSTANTIATE_TEST_SUITE_P(AllFormats, DirectPacking, testing::ValuesIn(kDirect),
                          [](const auto& test) { return std::string(dtype_name(test.param)); });
 
+// The panel is filled with 7s: a refused packer must not have written.
 TEST(DirectPackingTest, LeavesOtherFormatsAndLaneCountsAlone) {
   Random random(5);
   std::vector<std::byte> panel(1 << 16, std::byte{7});

@@ -8,6 +8,8 @@
 namespace quern::cpu {
 namespace {
 
+// m around tiles of 6 and 24 rows, n around panels of 16. Counting each element finds both gaps and
+// overlaps.
 TEST(GemmSplit, BlocksCoverTheResultOnce) {
   for (const int64_t m : {1, 5, 6, 7, 24, 25, 100, 241}) {
     for (const int64_t n : {1, 15, 16, 17, 300, 1025}) {
@@ -30,6 +32,7 @@ TEST(GemmSplit, BlocksCoverTheResultOnce) {
   }
 }
 
+// Several blocks for each thread even out threads of different speed.
 TEST(GemmSplit, GivesEveryThreadSeveralBlocksOfALargeProduct) {
   EXPECT_GE(GemmSplit(512, 512, 24, 16, 4, 2).num_blocks(), 16);
   EXPECT_GE(GemmSplit(24, 4096, 24, 16, 4, 4).num_blocks(), 32);
@@ -44,6 +47,7 @@ TEST(GemmSplit, NothingToMultiplyMakesNoBlocks) {
   }
 }
 
+// Tiles are 8, 16, 24 for 24, and 2, 4, 6 for 6.
 TEST(GemmTileHeight, TheRestTakesTheSmallestTileThatHoldsIt) {
   EXPECT_EQ(gemm_tile_height(100, 24), 24);
   EXPECT_EQ(gemm_tile_height(24, 24), 24);

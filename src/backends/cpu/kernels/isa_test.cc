@@ -18,6 +18,7 @@ TEST(Isa, NamesComeBack) {
   EXPECT_EQ(find_isa(""), std::nullopt);
 }
 
+// Made-up features, so that every machine tests every level.
 TEST(Isa, BestIsTheHighestSupportedLevel) {
   CpuFeatures features;
   EXPECT_EQ(best_isa(kX86, features), Isa::kScalar);
@@ -31,6 +32,7 @@ TEST(Isa, BestIsTheHighestSupportedLevel) {
   EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512);
 }
 
+// As --isa does it: never above the cap, and never what the processor lacks.
 TEST(Isa, CapLimitsTheChoice) {
   CpuFeatures features;
   features.sse2 = features.avx2 = features.avx512 = true;

@@ -15,6 +15,7 @@ struct Extents {
 
 // Tokens on both sides of the tiles, rows on both sides of the panels, and columns with a short
 // last fold for blocks of 32.
+// Tiles are 8 tokens or fewer, panels 16 rows or fewer.
 constexpr Extents kExtents[] = {
     {1, 16, 512},  {1, 100, 1536}, {2, 17, 576},  {3, 48, 256},  {4, 15, 288},
     {5, 1, 1536},  {7, 33, 512},   {8, 48, 576},  {9, 17, 288},  {16, 16, 256},
@@ -64,6 +65,8 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForHardActivations) {
   expect_all_kinds(p);
 }
 
+// NaN and infinite scales must spread as they do in the reference, and no integer may index outside
+// of a table.
 // Any bytes are a weight: infinite and NaN scales, largest and smallest integers.
 TEST_P(LinearBlocks, HaveTheReferencesBitsForAnyBytes) {
   Random random(static_cast<uint64_t>(GetParam()) + 201);
@@ -73,6 +76,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForAnyBytes) {
   for (std::byte& b : bytes) b = static_cast<std::byte>(random());
   // Whole rows of one byte: all integers at an end of their range.
   const auto row_bytes = static_cast<size_t>(size / 70);
+  // 0x08 and 0x88 put 4-bit codes at 8 and 0.
   const std::array<int, 6> same = {0x00, 0xFF, 0x80, 0x7F, 0x08, 0x88};
   for (size_t r = 0; r < same.size(); ++r) {
     std::fill_n(bytes.begin() + static_cast<int64_t>(r * row_bytes), row_bytes,
@@ -86,6 +90,8 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForAnyBytes) {
   expect_all_kinds(p);
 }
 
+// Sums here are the largest that i32 must hold: an intermediate of 16 bits, or one that saturates,
+// fails.
 // Moderate scales, but every code at the end of its range and activations at their limits: the
 // largest integer sums there are.
 TEST_P(LinearBlocks, HaveTheReferencesBitsForTheLargestSums) {
@@ -97,6 +103,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForTheLargestSums) {
   DecodedBlock after;
   // Flips bytes to 0, 0x80 or 0xFF wherever that leaves the scales as they are.
   const auto block_bytes = static_cast<size_t>(format().block_bytes);
+  // Byte by byte: decoding before and after tells whether the byte belongs to a scale.
   for (size_t b = 0; b * block_bytes < bytes.size(); ++b) {
     std::byte* block = bytes.data() + b * block_bytes;
     constexpr std::array<int, 4> kEnds = {0xFF, 0x00, 0x80, 0x7F};
@@ -117,6 +124,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForTheLargestSums) {
   for (size_t i = 0; i < x.size(); ++i) {
     const auto row = static_cast<int64_t>(i) / columns;
     if (row % 3 == 0) x[i] = row % 2 == 0 ? 0.7f : -0.7f;
+    // 32,639 makes the block's scale 1, so that -128 and 127 stay themselves.
     // 16-bit integers with the low plane at -128 and 127.
     if (row % 3 == 1) x[i] = i % 32 == 0 ? 32639.0f : (row % 2 == 0 ? -128.0f : 127.0f);
   }
@@ -137,6 +145,7 @@ TEST_P(LinearBlocks, ScaleAndBiasFollowTheProduct) {
   expect_all_kinds(p);
 }
 
+// The pointers of empty tensors may be null: no kernel may touch them.
 TEST_P(LinearBlocks, NoTokensAndNoRowsAreNoWork) {
   for (const KernelTable* kernels : runnable_tables()) {
     ThreadPool pool(2);

@@ -4,6 +4,8 @@
 namespace quern::cpu::test {
 namespace {
 
+// Around tiles of 4, 8, 16 and 24 rows; rows around panels of 16 and 32; columns around the fold of
+// 256.
 constexpr int64_t kTokens[] = {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 24, 25, 33, 64};
 constexpr int64_t kRows[] = {1, 15, 16, 17, 31, 32, 33, 48, 100};
 constexpr int64_t kColumns[] = {1, 7, 255, 256, 257, 576};
@@ -14,6 +16,7 @@ Tensor random_weight(DType dtype, int64_t rows, int64_t columns, Random& random)
   std::vector<std::byte> bytes(values.size() * static_cast<size_t>(dtype_info(dtype).block_bytes));
   if (dtype == DType::kF64) {
     std::vector<double> wide(values.begin(), values.end());
+    // Low bits that only a double has: a kernel that narrows to f32 on the way fails.
     for (double& v : wide) v += v * 0x1p-40 * static_cast<double>(random() % 1000);
     std::copy_n(reinterpret_cast<const std::byte*>(wide.data()), bytes.size(), bytes.data());
   } else {
@@ -84,6 +87,7 @@ TEST(LinearDoubles, HaveTheReferencesBits) {
 }
 
 // All bit patterns of f16 and bf16 as weights: NaN, infinities and denormals widen exactly.
+// One column and x = 1: the product is the widened weight itself.
 TEST(LinearFloats, EveryNarrowCodeWidensExactly) {
   std::vector<uint16_t> codes(65536);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
@@ -101,6 +105,7 @@ void expect_matmul_everywhere(const Tensor& a, const Tensor& b) {
   for (const KernelTable* kernels : runnable_tables()) {
     for (const int threads : {1, 2, 3}) {
       ThreadPool pool(threads);
+      // A value that no sum gives by accident: unwritten elements show.
       std::vector<T> c(static_cast<size_t>(a.shape()[0] * b.shape()[1]), T(-77));
       MatmulCall<T> call{.m = a.shape()[0],
                          .k = a.shape()[1],
@@ -133,6 +138,7 @@ TEST(Matmul, HasTheReferencesBits) {
   }
 }
 
+// One case for each reason; the texts name dtype and kind.
 TEST(PackWeight, RefusesWhatNoKernelMultiplies) {
   ThreadPool pool(1);
   const KernelTable& kernels = kernel_tables().front();

@@ -30,6 +30,7 @@ Tensor first_columns(const Tensor& x, int64_t count) {
   return quern::test::f32({x.shape()[0], count}, cut);
 }
 
+// Golden bits come from an implementation that shares no code with the reference.
 void expect_products(const Golden& golden, const std::string& prefix, const Tensor& x,
                      const Tensor& weight) {
   const std::pair<const char*, ActivationKind> kinds[] = {{"f32", ActivationKind::kF32},
@@ -58,10 +59,12 @@ TEST_P(PackedGolden, ProductsHaveTheExpectedBits) {
   const Tensor x = activations.tensor("x");
   expect_products(golden, "y_", x, *weight);
   expect_products(golden, "ys_", activations.tensor("xs"), *weight);
+  // Blocks of random bytes, NaN scales among them.
   if (golden.has("fuzz_bytes")) {
     expect_products(golden, "fuzz_y_", first_columns(x, 512),
                     golden.tensor("fuzz_bytes", dtype, {2, 512}));
   }
+  // Sums past 2^24, where 256 * f32(I_hi) + f32(I_lo) is not f32 of the exact sum.
   if (golden.has("heavy_bytes")) {
     expect_products(golden, "heavy_y_", golden.tensor("heavy_x"),
                     golden.tensor("heavy_bytes", dtype, {2, 512}));

@@ -9,6 +9,7 @@
 namespace quern::cpu {
 namespace {
 
+// 3,072 panels are a large model's; 64 threads are more than most products have chunks for.
 TEST(ProductSplit, ChunksCoverEveryPanelAndTokenOnce) {
   for (const int64_t panels : {1, 2, 3, 37, 3072}) {
     for (const int64_t tokens : {1, 7, 8, 9, 120, 513}) {
@@ -25,6 +26,7 @@ TEST(ProductSplit, ChunksCoverEveryPanelAndTokenOnce) {
           std::vector<int> times(static_cast<size_t>(panels * tokens));
           for (int64_t i = 0; i < split.num_chunks(); ++i) {
             const ProductRange range = split.chunk(i);
+            // A tile that two chunks share would be packed twice.
             EXPECT_EQ(range.token_begin % tile, 0);
             EXPECT_TRUE(range.token_end % tile == 0 || range.token_end == tokens);
             for (int64_t p = range.panel_begin; p < range.panel_end; ++p) {
@@ -45,6 +47,7 @@ TEST(ProductSplit, NothingIsNoChunks) {
   EXPECT_EQ(ProductSplit({.num_panels = 5, .num_tokens = 0}, 2).num_chunks(), 0);
 }
 
+// Handing a chunk to a thread costs more than this product.
 TEST(ProductSplit, SmallWorkIsOneChunk) {
   const ProductSize size{.num_panels = 2,
                          .num_tokens = 1,

@@ -14,6 +14,8 @@ std::span<std::byte> bytes_of(Buffer& buffer) {
   return *buffer.mutable_host_view();
 }
 
+// Sizes around a cache line, a page, and more. Each piece gets its own mark before the next is
+// made: an overlap would overwrite it.
 TEST(WeightMemory, PiecesAreAlignedZeroedAndApart) {
   WeightMemory memory;
   std::vector<Buffer> pieces;
@@ -36,6 +38,7 @@ TEST(WeightMemory, AnEmptyPieceHasNoBytes) {
   EXPECT_EQ(memory.allocate(0)->size_bytes(), 0);
 }
 
+// 4 times 50 MiB do not fit one block.
 TEST(WeightMemory, ManyPiecesPassTheEndOfABlock) {
   WeightMemory memory;
   constexpr int64_t kSize = int64_t{50} << 20;
@@ -62,6 +65,7 @@ TEST(WeightMemory, APieceOutlivesTheMemory) {
   EXPECT_EQ(bytes_of(piece)[999], std::byte{7});
 }
 
+// 200 MiB are more than a block of the pool.
 TEST(WeightMemory, LargePiecesHaveBlocksOfTheirOwn) {
   WeightMemory memory;
   constexpr int64_t kSize = int64_t{200} << 20;

@@ -11,6 +11,7 @@
 namespace quern::cpu {
 namespace {
 
+// Key 9 with a window of 4 sees 6, 7, 8, 9; a window wider than the past begins at 0.
 TEST(VisibleKeys, AreAllUpToTheTokenOrAWindow) {
   EXPECT_EQ(visible_keys(0, 0).first, 0);
   EXPECT_EQ(visible_keys(0, 0).last, 1);
@@ -31,6 +32,8 @@ struct Case {
 
 class AttentionTiles : public testing::TestWithParam<Case> {};
 
+// A row that no tile has would stay unwritten, one in two tiles would be written by two threads.
+// Tiles may read more keys than a row sees, never fewer.
 TEST_P(AttentionTiles, CoverEveryRowOnceAndItsKeys) {
   const Case& c = GetParam();
   const auto tokens = static_cast<int64_t>(c.positions.size());
@@ -56,6 +59,8 @@ TEST_P(AttentionTiles, CoverEveryRowOnceAndItsKeys) {
 
 // Parts of any size cover the pages of the keys in order, each inside one outer chunk.
 TEST(TileParts, CoverThePagesInOrder) {
+  // One key, a page, a page and one, the last key of a page, both sides of an outer chunk of 512
+  // keys, several outer chunks.
   for (const KeyRange keys : {KeyRange{0, 1}, KeyRange{0, 64}, KeyRange{0, 65}, KeyRange{63, 64},
                               KeyRange{511, 513}, KeyRange{600, 2000}, KeyRange{0, 4096}}) {
     for (const int64_t pages_per_part : {int64_t{1}, int64_t{2}, kPagesPerOuter}) {

@@ -12,6 +12,7 @@ class RopeTableTest : public testing::Test {
  protected:
   static RopeSpec spec() {
     RopeSpec spec;
+    // Three pairs with a base of 100: angles that std::cos can check without losing digits.
     spec.n_rot = 6;
     spec.base = 100.0;
     return spec;
@@ -20,6 +21,7 @@ class RopeTableTest : public testing::Test {
   static double angle(int32_t position, int64_t i) {
     return position * std::pow(100.0, -2.0 * static_cast<double>(i) / 6);
   }
+  // The scalar level: the table is made by host functions alone.
   Machine machine_{2, best_kernel_table(CpuFeatures{})};
 };
 
@@ -37,6 +39,7 @@ TEST_F(RopeTableTest, RowsAreThoseOfThePositions) {
   }
 }
 
+// Pairs (x0, x1) need (c, c) and (-s, s), so that a kernel multiplies whole vectors.
 TEST_F(RopeTableTest, InterleavedRowsRepeatAndSign) {
   RopeTable<float> half(spec(), RopeStyle::kHalf);
   RopeTable<float> pairs(spec(), RopeStyle::kInterleaved);
@@ -52,6 +55,7 @@ TEST_F(RopeTableTest, InterleavedRowsRepeatAndSign) {
   }
 }
 
+// Twice as slow at position 8 is the same as position 4.
 TEST_F(RopeTableTest, FactorsDivideTheFrequencies) {
   RopeTable<double> plain(spec(), RopeStyle::kHalf);
   RopeTable<double> slow(spec(), RopeStyle::kHalf);
@@ -63,6 +67,7 @@ TEST_F(RopeTableTest, FactorsDivideTheFrequencies) {
   for (int64_t i = 0; i < 3; ++i) EXPECT_NEAR(slow.cos(0)[i], plain.cos(0)[i], 1e-15);
 }
 
+// 2 twice: the table may keep its rows; then other factors at the same position, where it may not.
 TEST_F(RopeTableTest, AnUpdateReplacesTheRows) {
   RopeTable<double> table(spec(), RopeStyle::kHalf);
   for (const int32_t position : {1, 2, 2, 7}) {
