@@ -240,7 +240,11 @@ class Backend {
   virtual Result<void> legal(const Graph& graph, const Node& node) const = 0;
   virtual Result<std::unique_ptr<Artifact>> compile(const Graph& graph,
                                                     const CompileOptions& options) const = 0;
+  // Whether the artifact is this backend's and its graph holds to all rules. Errors:
+  // kInvalidArgument for one of another backend, those of verify(), kUnimplemented where the
+  // backend cannot tell.
   virtual Result<void> validate(const Artifact& artifact) const = 0;
+  // Those present on this machine; an empty list if there is none.
   virtual Result<std::vector<DeviceDescription>> devices() const = 0;
   virtual Result<std::unique_ptr<Device>> open(const DeviceOptions& options) const = 0;
 };

@@ -25,6 +25,8 @@ class GraphBuilder {
   // A small constant, e.g. a table of rope factors; values round to `dtype`.
   ValueId constant(std::string_view name, DType dtype, const Shape& shape,
                    std::vector<double> values);
+  // Memory that outlives a run, such as caches of keys and values. Errors, kept as all are: a name
+  // that is taken by another state.
   void state(StateDecl declaration);
 
   // Appends a node and returns its first output (kNoValue if it has none). An empty name gets a
@@ -47,13 +49,20 @@ class GraphBuilder {
   // Gives a node and its values another name, which must be free.
   void rename(NodeId node, std::string name);
 
+  // From here to the matching pop_scope(), names of nodes begin with the prefix, which brings its
+  // own dot ("layers.3."); scopes nest. Weights keep the name that they have in the file. Errors,
+  // kept: a pop_scope() without its push_scope().
   void push_scope(std::string_view prefix);
   void pop_scope();
 
+  // Outputs come in the order of these calls, and a value may be several. Errors, kept: a value
+  // that the graph does not have.
   void output(std::string_view name, ValueId value);
   // Gives the current error, or notes one of the caller's.
   bool has_error() const { return error_.has_value(); }
   void set_error(Error error);
+  // Null for kNoValue and for ids outside of the graph. The next call that adds a value may move
+  // the type.
   const TensorType* type(ValueId value) const;
   // What has been built so far; not verified, and without outputs until they are added.
   const Graph& so_far() const { return graph_; }

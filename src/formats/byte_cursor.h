@@ -28,6 +28,7 @@ class ByteCursor {
   template <class T>
   bool take_number(T& value) {
     if (remaining() < sizeof(T)) return false;
+    // Copied first: fields of a file may lie at any address.
     std::array<std::byte, sizeof(T)> raw;
     std::memcpy(raw.data(), bytes_.data() + offset_, sizeof(T));
     if (order_ != std::endian::native) std::ranges::reverse(raw);

@@ -25,6 +25,8 @@ struct BlockFields {
   std::array<Field, 2> fields;  // count 0: unused
 };
 
+// {offset, width, count} of each run of fields: {0, 2, 33} of iq2_xs is the scale with the 32 codes
+// of 16 bits behind it, {260, 2, 16} of q8_K are the sums behind 4 + 256 bytes.
 // From ggml's block structures. Block formats not listed have fields of single bytes only
 // (mxfp4, nvfp4) or no defined order.
 constexpr std::array kBlockFields = {
@@ -78,6 +80,7 @@ void reverse_byte_groups(std::span<std::byte> bytes, size_t width) {
 Result<void> swap_byte_order(DType dtype, std::span<std::byte> blocks) {
   const DTypeInfo& info = dtype_info(dtype);
   if (!info.is_quantized) {
+    // A complex number is two floats, each swapped on its own.
     const bool is_complex = dtype == DType::kComplex64 || dtype == DType::kComplex128;
     reverse_byte_groups(blocks, static_cast<size_t>(info.block_bytes / (is_complex ? 2 : 1)));
     return {};

@@ -25,6 +25,7 @@ TEST(ByteOrder, GroupsAreReversedOnTheirOwn) {
   EXPECT_EQ(bytes, original);
   reverse_byte_groups(bytes, 2);
   EXPECT_EQ(bytes[0], original[1]);
+  // First and last byte of the run: a swap of the whole run in one piece would put them elsewhere.
   EXPECT_EQ(bytes[7], original[6]);
   bytes = original;
   reverse_byte_groups(bytes, 4);
@@ -38,9 +39,11 @@ TEST(ByteOrder, GroupsAreReversedOnTheirOwn) {
 
 // Swapping twice changes nothing, and one block does not reach into the next.
 TEST(ByteOrder, EverySwapIsItsOwnOpposite) {
+  // Formats whose words mix codes, signs and scales: no description says how to swap them.
   const std::set<DType> without = {DType::kIQ2_XXS, DType::kIQ3_XXS, DType::kIQ1_M};
   for (const DTypeInfo& info : all_dtypes()) {
     const auto block = static_cast<size_t>(info.block_bytes);
+    // Three blocks: the middle one has neighbours on both sides that a wrong stride would touch.
     auto bytes = counting(3 * block);
     const auto original = bytes;
     const auto swapped = swap_byte_order(info.dtype, bytes);
@@ -126,6 +129,7 @@ TEST(ByteCursor, MovesNothingWhereTooFewBytesRemain) {
   EXPECT_FALSE(cursor.take_number(word));
   EXPECT_EQ(word, 77U);
   EXPECT_FALSE(cursor.take_bytes(4, text));
+  // offset + SIZE_MAX wraps: the check must subtract, not add.
   EXPECT_FALSE(cursor.take_bytes(SIZE_MAX, text));
   EXPECT_EQ(text, "kept");
   EXPECT_EQ(cursor.offset(), 0U);

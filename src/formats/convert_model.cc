@@ -21,7 +21,9 @@ Result<std::vector<Part>> plan_parts(const GgufFile& source, int64_t part_bytes)
   std::vector<Part> parts(1);
   int64_t filled = 0;
   for (const GgufTensor& tensor : source.tensors()) {
+    // With its padding, so that the sum is what the file will have.
     const int64_t size = round_up(tensor.size_bytes, source.alignment());
+    // An empty part takes any tensor: one that is larger than the limit has a file of its own.
     if (part_bytes > 0 && !parts.back().empty() && size > part_bytes - filled) {
       parts.emplace_back();
       filled = 0;
@@ -42,6 +44,7 @@ Metadata part_metadata(const GgufFile& source, const SplitPlace& place) {
   if (place.index == 0) {
     metadata = without_split_keys(source.metadata());
   } else if (const MetadataValue* value = source.metadata().peek(gguf::kAlignmentKey)) {
+    // Each part is read on its own: without the key its offsets would be taken for multiples of 32.
     metadata.set(std::string(gguf::kAlignmentKey), *value);
   }
   if (place.count > 1) set_split_place(metadata, place);
@@ -88,6 +91,7 @@ Result<ConvertReport> convert_model(const GgufFile& source, const std::string& p
   };
   for (size_t i = 0; i < parts.size(); ++i) {
     report.paths.push_back(part_path(path, place_of(i)));
+    // Before the first byte is written: a source that is mapped would change under the copy.
     QUERN_TRY(source.check_is_no_part(report.paths.back()));
   }
   std::vector<GgufWriter> writers;

@@ -64,6 +64,8 @@ TEST_F(Convert, SplitMergedAndBigEndianFilesHoldTheSameTensors) {
     ASSERT_TRUE(write_synthetic_model(folder_.file("m.gguf"), {"tiny-k", dtype, 1}));
     const auto original = open("m.gguf");
     const int64_t part_bytes = convert(*original, "same.gguf", {}).weight_bytes / 3;
+    // Equal bytes, not equal values: order of keys and tensors, paddings and types of metadata are
+    // kept.
     EXPECT_EQ(bytes_of(folder_.file("same.gguf")), bytes_of(folder_.file("m.gguf")));
 
     const auto split = convert(*original, "part.gguf", {std::endian::big, part_bytes});
@@ -84,6 +86,8 @@ TEST_F(Convert, SplitMergedAndBigEndianFilesHoldTheSameTensors) {
 TEST_F(Convert, PartsKeepTheirLimitAndTheirAlignment) {
   GgufBytes b;
   b.header(3, 1).key("general.alignment", 4).number(uint32_t{128});
+  // Sizes 32, 256 and 32 bytes, padded to 128, 256 and 128: with 200 bytes a part no two fit
+  // together.
   b.tensor("a", {8}, 0, 0).tensor("b", {64}, 0, 128).tensor("c", {8}, 0, 384).pad(128);
   b.raw(std::string(128, 'a')).raw(std::string(256, 'b')).raw(std::string(32, 'c'));
   write_file(folder_.file("m.gguf"), b.bytes());
@@ -219,6 +223,7 @@ TEST_F(SplitSet, WildNumbersAreErrors) {
 TEST_F(SplitSet, TruncatedPartIsAnError) {
   write_file(path(0), part_bytes({0, 2, 2, "a"}));
   const std::string whole = part_bytes({1, 2, 2, "b"});
+  // A step that no field has as its width: cuts fall inside fields and between them.
   for (size_t size = 0; size < whole.size(); size += 7) {
     write_file(path(1), whole.substr(0, size));
     EXPECT_NE(error(), "no error") << size;

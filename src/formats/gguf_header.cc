@@ -33,6 +33,8 @@ Result<std::string> read_name(ByteCursor& cursor, std::string_view kind, int64_t
     return truncated(fmt::format("{} number {}", kind, position), cursor);
   }
   if (size == 0 || size > kMaxNameBytes) {
+    // The limit comes before the size is compared with the bytes that remain: 2^64 - 1 is as much a
+    // malformed name as 70,000 is.
     return fail::invalid("The name of {} number {} at byte {} has {} bytes; 1 to {} are allowed.",
                          kind, position, start, size, kMaxNameBytes);
   }
@@ -51,6 +53,7 @@ Result<std::string> read_name(ByteCursor& cursor, std::string_view kind, int64_t
 // Texts of one array, in two passes: the first checks every length, so that the second can
 // allocate exactly what the file holds.
 Result<MetadataValue> read_texts(ByteCursor& cursor, uint64_t count) {
+  // Each text takes 8 bytes for its size at the least, so this bounds `count` before any loop.
   if (count > cursor.remaining() / sizeof(uint64_t)) return truncated("the array", cursor);
   ByteCursor scout = cursor;
   uint64_t total = 0;
@@ -62,6 +65,7 @@ Result<MetadataValue> read_texts(ByteCursor& cursor, uint64_t count) {
       return fail::data_loss("String {} at byte {} has {} bytes; {} remain.", i, start, size,
                              scout.remaining());
     }
+    // No overflow: every size was compared with the bytes of the file.
     total += size;
   }
   std::string bytes;
@@ -84,11 +88,13 @@ Result<MetadataValue> read_numbers(ByteCursor& cursor, MetadataType type, bool i
                                    uint64_t count) {
   const auto width = static_cast<uint64_t>(metadata_type_bytes(type));
   std::string_view raw;
+  // A division first: count * width may wrap around 2^64.
   if (count > cursor.remaining() / width || !cursor.take_bytes(count * width, raw)) {
     return fail::data_loss("The value at byte {} has {} elements of type {}; {} bytes remain.",
                            cursor.offset(), count, metadata_type_name(type), cursor.remaining());
   }
   if (type == MetadataType::kBool) {
+    // A bool with another byte would be undefined behaviour once it is read as one.
     const auto bad = std::ranges::find_if(raw, [](char c) { return c != 0 && c != 1; });
     if (bad != raw.end()) {
       return fail::invalid("A bool before byte {} holds {}; 0 or 1 is needed.", cursor.offset(),
@@ -154,6 +160,7 @@ Result<Shape> read_shape(ByteCursor& cursor) {
                          kMaxRank);
   }
   std::array<int64_t, kMaxRank> dims{};
+  // Filled from the back: the file has the innermost extent first, a Shape the outermost.
   for (uint32_t i = rank; i-- > 0;) {
     if (!cursor.take_number(dims[i])) return truncated("the shape", cursor);
     if (dims[i] < 1) {
@@ -211,6 +218,8 @@ Result<Preamble> read_preamble(std::span<const std::byte> bytes) {
   if (magic != kMagic) return fail::invalid("It does not begin with 'GGUF'; it is another format.");
   if (!cursor.take_number(result.version)) return truncated("the version", cursor);
   // Versions are small, so a version whose low half is zero was written in the other order.
+  // Version 3 in big-endian bytes is 00 00 00 03, which reads as 3 << 24 in little-endian. The
+  // magic text is the same in both orders.
   if (result.version != 0 && (result.version & 0xffff) == 0) {
     result.order = std::endian::big;
     cursor = ByteCursor(bytes, std::endian::big);
@@ -235,6 +244,7 @@ Result<Preamble> read_preamble(std::span<const std::byte> bytes) {
 
 // Errors: a key twice, malformed values; they name the key.
 Result<Metadata> read_metadata(ByteCursor& cursor, int64_t num_keys) {
+  // A count that the rest of the file cannot hold is refused at once, by a message about the count.
   if (num_keys < 0 || static_cast<uint64_t>(num_keys) > cursor.remaining() / kMinKeyBytes) {
     return fail::data_loss("The header announces {} metadata keys; {} bytes remain.", num_keys,
                            cursor.remaining());
@@ -275,6 +285,7 @@ Result<int64_t> read_alignment(const Metadata& metadata) {
   QUERN_ASSIGN_OR_RETURN(const int64_t alignment,
                          metadata.integer_or(kAlignmentKey, kDefaultAlignment));
   const bool is_power_of_two = alignment > 0 && (alignment & (alignment - 1)) == 0;
+  // At least the width of f64, the widest element of ggml; past 2^30 the padding would be absurd.
   if (!is_power_of_two || alignment < 8 || alignment > (int64_t{1} << 30)) {
     return fail::invalid("Metadata key '{}' is {}; a power of two from 8 to 2^30 is needed.",
                          kAlignmentKey, alignment);

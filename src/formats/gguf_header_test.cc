@@ -37,6 +37,7 @@ TEST(GgufHeader, PreambleOfBothOrders) {
       EXPECT_EQ(preamble->order, order);
       EXPECT_EQ(preamble->num_tensors, 5);
       EXPECT_EQ(preamble->num_keys, 7);
+      // 4 bytes of magic, 4 of version, 8 for each count.
       EXPECT_EQ(preamble->size_bytes, 24U);
     }
   }
@@ -50,6 +51,7 @@ TEST(GgufHeader, PreambleErrors) {
   EXPECT_EQ(error(""), "The file ends inside the magic number at byte 0: 0 bytes remain.");
   EXPECT_EQ(error("GG"), "The file ends inside the magic number at byte 0: 2 bytes remain.");
   EXPECT_EQ(error("FUGG"), "It does not begin with 'GGUF'; it is another format.");
+  // Case counts.
   EXPECT_EQ(error("gguf"), "It does not begin with 'GGUF'; it is another format.");
   EXPECT_EQ(error("GGUF"), "The file ends inside the version at byte 4: 0 bytes remain.");
   EXPECT_EQ(error(std::string("GGUF\0\0\0\0", 8)),
@@ -66,6 +68,8 @@ TEST(GgufHeader, PreambleErrors) {
 TEST(GgufHeader, EachTypeOfValueComesBackInBothOrders) {
   for (const auto order : {std::endian::little, std::endian::big}) {
     GgufBytes b(order);
+    // Values past the signed range of the unsigned types, and negative ones of the signed: a reader
+    // that takes one width or sign for another gives other numbers.
     b.key("0", 0).number(uint8_t{200}).key("1", 1).number(int8_t{-100});
     b.key("2", 2).number(uint16_t{60000}).key("3", 3).number(int16_t{-30000});
     b.key("4", 4).number(uint32_t{4000000000}).key("5", 5).number(int32_t{-2000000000});
@@ -106,6 +110,7 @@ TEST(GgufHeader, ArraysOfEveryTypeMayBeEmpty) {
 
 // 2^60 keys must not be reserved.
 TEST(GgufHeader, CountsOfKeysAndTensorsAreHeldAgainstTheBytes) {
+  // One byte remains; even a single key needs 14.
   for (const int64_t count : {int64_t{1}, int64_t{1000}, INT64_MAX, int64_t{-1}, INT64_MIN}) {
     ByteCursor keys(as_span("x"));
     const auto metadata = read_metadata(keys, count);
@@ -137,6 +142,7 @@ TEST(GgufHeader, NamesAreBounded) {
   EXPECT_EQ(error(uint64_t{1} << 63, ""),
             "The name of metadata key number 0 at byte 0 has 9223372036854775808 bytes; 1 to "
             "65535 are allowed.");
+  // An allowed size that the file does not have: 1 + 20 bytes follow.
   EXPECT_EQ(error(60000, "k"),
             "The name of metadata key number 0 at byte 0 has 60000 bytes; 21 remain.");
   EXPECT_EQ(error(3, "a\nb"),
@@ -155,11 +161,13 @@ TEST(GgufHeader, ValidNames) {
   EXPECT_FALSE(is_valid_name("\t"));
   EXPECT_EQ(shortened("short"), "short");
   EXPECT_EQ(shortened(std::string(80, 'n')).size(), 80U);
+  // 77 + 3: a shortened name has 80 bytes like the longest that is left alone.
   EXPECT_EQ(shortened(std::string(81, 'n')), std::string(77, 'n') + "...");
 }
 
 // Lengths of 2^63 - 1 and products that wrap.
 TEST(GgufHeader, LengthsOfValuesAreHeldAgainstTheBytes) {
+  // 4 * (2^63 - 1) and 4 * (2^64 - 1) wrap to small products that would pass a careless check.
   for (const uint64_t size : {uint64_t{1} << 40, uint64_t{INT64_MAX}, UINT64_MAX}) {
     EXPECT_EQ(key_error([&](GgufBytes& b) { b.number(uint32_t{8}).number(size).raw("ab"); }),
               fmt::format("Metadata key 'k': The string at byte 13 has {} bytes; 2 remain.", size));

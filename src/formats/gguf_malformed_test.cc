@@ -40,6 +40,7 @@ struct Trial {
 Trial read_in_child(const std::string& path) {
   const auto start = std::chrono::steady_clock::now();
   const pid_t child = ::fork();
+  // _exit(): no destructors or buffers of the parent run in the child.
   if (child == 0) ::_exit(read_model(path));
   Trial trial;
   int status = 0;
@@ -48,6 +49,7 @@ Trial read_in_child(const std::string& path) {
   trial.has_exited = WIFEXITED(status);
   trial.outcome = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   trial.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // Linux counts ru_maxrss in KiB. The child starts with the parent's pages, which are in it too.
   trial.peak_mib = usage.ru_maxrss / 1024;
   return trial;
 }
@@ -75,6 +77,8 @@ TEST(GgufMalformed, EveryFileHasTheStatedOutcome) {
     EXPECT_TRUE(trial.has_exited) << line;
     EXPECT_LT(trial.seconds, 1.0) << line;
     EXPECT_LT(trial.peak_mib, 200) << line;
+    // Columns: file, bytes, kind of damage, expected outcome ("reject", or "reject or ..." where a
+    // reader may choose).
     if (parts[3] == "reject") {
       EXPECT_EQ(trial.outcome, kRejected) << line;
     }

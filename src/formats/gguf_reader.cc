@@ -20,6 +20,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open(const std::string& path) {
   if (!place) {
     return tl::unexpected(place.error().with_context(fmt::format("While reading '{}'", path)));
   }
+  // The metadata of a set stand in its first file; the others hold keys of their place only.
   if (place->count > 1) QUERN_TRY(file->open_other_parts(path, *place));
   return file;
 }
@@ -61,6 +62,7 @@ Result<std::shared_ptr<GgufFile>> GgufFile::open_part(const std::string& path) {
 std::string GgufFile::stamp() const {
   std::string stamps;
   for (const Part& part : parts_) {
+    // One part that cannot be told apart makes the whole useless as a key of a cache.
     if (part.stamp.empty()) return {};
     stamps += part.stamp + ";";
   }
@@ -70,6 +72,7 @@ std::string GgufFile::stamp() const {
 Result<void> GgufFile::check_is_no_part(const std::string& path) const {
   for (const Part& part : parts_) {
     std::error_code error;  // a path that does not exist is no part
+    // equivalent() compares device and inode: links and other spellings of the path are found.
     if (part.path.empty() || !std::filesystem::equivalent(path, part.path, error)) continue;
     return fail::invalid("'{}' is the file '{}' that the model is read from; write to another.",
                          path, part.path);
@@ -93,6 +96,8 @@ Result<void> GgufFile::open_other_parts(const std::string& path, const SplitPlac
   }
   for (int64_t i = 1; i < place.count; ++i) {
     const std::string part_path = split_part_path(*prefix, i, place.count);
+    // A part says its own place: a file that was renamed, or is of another set, is found here and
+    // not as a missing tensor later.
     const SplitPlace expected = {i, place.count, place.num_tensors};
     const auto add = [&]() -> Result<void> {
       QUERN_ASSIGN_OR_RETURN(const auto part, open_part(part_path));
@@ -126,6 +131,7 @@ Result<void> GgufFile::adopt(GgufFile part, const SplitPlace& expected) {
                          *expected.num_tensors);
   }
   for (GgufTensor& tensor : part.tensors_) {
+    // The part is appended to parts_ below, so this is its index.
     tensor.part = num_parts();
     const auto [existing, is_new] = index_.try_emplace(tensor.name, tensors_.size());
     if (!is_new) {
@@ -169,6 +175,7 @@ Result<void> GgufFile::place_tensors(int64_t data_start, std::vector<gguf::Tenso
                            entry.offset, alignment_);
     }
     const int64_t room = std::max<int64_t>(file_size - data_start, 0);
+    // No sum of outside numbers: size is at most room here, so the difference cannot wrap.
     if (size > room || entry.offset > static_cast<uint64_t>(room - size)) {
       return fail::data_loss(
           "Tensor '{}' has {} bytes at offset {} of the data, which starts at byte {}; the file "
@@ -191,6 +198,7 @@ Result<void> GgufFile::check_overlap() const {
   std::ranges::sort(sorted, {}, &GgufTensor::offset);
   for (size_t i = 1; i < sorted.size(); ++i) {
     const GgufTensor& first = *sorted[i - 1];
+    // Neighbours suffice, since every tensor has at least one byte: extents of 0 were refused.
     if (first.offset + first.size_bytes > sorted[i]->offset) {
       return fail::invalid("Tensors '{}' and '{}' overlap at byte {}.", gguf::shortened(first.name),
                            gguf::shortened(sorted[i]->name), sorted[i]->offset);
@@ -235,6 +243,7 @@ Result<Tensor> GgufFile::weight(std::string_view name) const {
   const Part& part = parts_[static_cast<size_t>(tensor->part)];
   const auto bytes = part.bytes.subspan(static_cast<size_t>(tensor->offset),
                                         static_cast<size_t>(tensor->size_bytes));
+  // The blocks of kernels are little-endian bytes, whatever the host is.
   if (part.order == std::endian::little) {
     return Tensor::make(tensor->dtype, tensor->shape, Buffer::wrap_host(bytes, part.owner));
   }

@@ -23,10 +23,13 @@ GgufBytes small_file(std::endian order, uint32_t version = 3) {
   b.key("u16", 2).number<uint16_t>(0x1234);
   b.key("f64", 12).number(0.1);
   b.key("flag", 7).raw(std::string_view("\1", 1));
+  // 9 is an array, 5 its element type i32, 2 its length. The numbers of types are written out here:
+  // a table with two of them exchanged would read back its own mistake.
   b.key("ids", 9).number(uint32_t{5}).number(uint64_t{2}).number(int32_t{-5}).number(int32_t{9});
   b.key("words", 9).number(uint32_t{8}).number(uint64_t{2}).text("ab").text("");
   b.tensor("m", {3, 2}, 0, 0).tensor("h", {2}, 1, 32).pad();
   for (const float x : {1.0F, 2.0F, 3.0F, 4.0F, 5.0F, 6.0F}) b.number(x);
+  // 6 floats are 24 bytes: the second tensor begins at 32, where its entry says.
   b.pad().number(uint16_t{0x3c00}).number(uint16_t{0x4000});
   return b;
 }
@@ -40,6 +43,7 @@ void expect_small_file(const GgufFile& file) {
   EXPECT_EQ(m.integers("ids").value(), (std::vector<int64_t>{-5, 9}));
   EXPECT_EQ((*m.texts("words"))[0], "ab");
   ASSERT_EQ(file.tensors().size(), 2U);
+  // The entry says {3, 2}, innermost first.
   EXPECT_EQ(file.tensors()[0].shape, (Shape{2, 3}));
   EXPECT_EQ(file.weight("m")->read_as<float>().value(), (std::vector<float>{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(file.weight("h")->read_as<uint16_t>().value(), (std::vector<uint16_t>{0x3c00, 0x4000}));
@@ -52,6 +56,7 @@ TEST(GgufReader, ReadsLittleEndianInPlace) {
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ((*file)->byte_order(), std::endian::little);
   expect_small_file(**file);
+  // "file" is the place of borrowed bytes: nothing was copied.
   EXPECT_EQ((*file)->weight("m")->buffer().place(), "file");
 }
 
@@ -90,6 +95,7 @@ TEST(GgufReader, WeightOutlivesTheFile) {
 TEST(GgufReader, EveryTruncationIsAnError) {
   for (const auto order : {std::endian::little, std::endian::big}) {
     const std::string whole = small_file(order).bytes();
+    // The file ends with tensor data and not with padding, so that every shorter one is incomplete.
     for (size_t size = 0; size < whole.size(); ++size) {
       EXPECT_FALSE(GgufBytes().raw(std::string_view(whole).substr(0, size)).parse()) << size;
     }
@@ -159,6 +165,7 @@ TEST(GgufReader, PartsOfASplitModelAreRefusedInMemory) {
 // Guessing would give wrong weights.
 TEST(GgufReader, BigEndianFormatsWithoutDefinedOrderAreRefused) {
   GgufBytes b(std::endian::big);
+  // Type 16 is iq2_xxs: one block of 66 bytes. Opening such a file is right; only the weight fails.
   b.header(1, 0).tensor("w", {256}, 16, 0).pad().raw(std::string(66, 'x'));
   const auto file = b.parse();
   ASSERT_TRUE(file);
@@ -192,6 +199,7 @@ TEST(GgufReader, ReadsRealFiles) {
       ++num_files;
     }
   }
+  // A floor, so that a suite that was moved does not make the test pass on nothing.
   EXPECT_GE(num_files, 43);
 }
 

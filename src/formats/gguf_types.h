@@ -26,6 +26,7 @@ std::optional<MetadataType> find_metadata_type(uint32_t id);
 uint32_t metadata_type_id(MetadataType type);
 
 // ggml's tensor type ids. Errors: text that continues "<name of the tensor> ...".
+// Codes: kUnimplemented for types that once were in the format, kInvalidArgument for unknown ids.
 Result<DType> find_tensor_dtype(uint32_t id);
 // Nothing for dtypes that ggml does not have.
 std::optional<uint32_t> tensor_type_id(DType dtype);

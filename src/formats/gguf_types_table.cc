@@ -75,7 +75,7 @@ uint32_t metadata_type_id(MetadataType type) {
   return std::ranges::find(kValueTypes, type, &ValueType::type)->id;
 }
 
-// Errors: kUnimplemented, telling removed types from unknown ones.
+// Errors: kUnimplemented for removed types and q8_1, kInvalidArgument for unknown numbers.
 Result<DType> find_tensor_dtype(uint32_t id) {
   const auto* found = std::ranges::find(kTensorTypes, id, &TensorType::id);
   if (found != kTensorTypes.end()) return found->dtype;

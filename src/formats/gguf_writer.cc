@@ -90,6 +90,7 @@ Result<int64_t> check_tensor(const WeightInfo& info) {
     return fail::unimplemented("Tensor '{}' is of dtype {}, which GGUF has not.", name,
                                dtype_name(info.dtype));
   }
+  // The reader here takes 8 axes, others take 4: what we write, everybody can read.
   if (info.shape.rank() > kMaxWrittenRank || info.shape.num_elements() == 0) {
     return fail::invalid("Tensor '{}' has the shape {}; up to {} axes, none empty, are needed.",
                          name, info.shape.to_string(), kMaxWrittenRank);
@@ -138,12 +139,14 @@ Result<GgufWriter> GgufWriter::create(const std::string& path, const Metadata& m
     put_tensor(header, info, offset);
     const auto end = checked_add(offset, size);
     if (!end || *end >= int64_t{1} << 62) return fail::invalid("The file has 2^62 bytes or more.");
+    // Cannot overflow: the end is below 2^62 and the alignment at most 2^30.
     offset = round_up(*end, alignment);
     declared.push_back({info, size});
   }
   QUERN_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::create(path));
   QUERN_TRY(file.write(header.bytes()));
   GgufWriter writer(std::move(file), order, alignment, std::move(declared));
+  // The data begin at a multiple of the alignment, as the offsets in the header assume.
   QUERN_TRY(writer.pad());
   return writer;
 }
@@ -177,6 +180,7 @@ Result<void> GgufWriter::append(std::string_view name, std::span<const std::byte
                          tensor->size_bytes, size, written_);
   }
   const int32_t block_bytes = dtype_info(tensor->info.dtype).block_bytes;
+  // A piece that ends inside a block could not be swapped on its own.
   if (size % block_bytes != 0) {
     return fail::invalid("A piece of tensor '{}' has {} bytes, not whole blocks of {}.",
                          gguf::shortened(name), size, block_bytes);
@@ -208,6 +212,7 @@ Result<void> GgufWriter::append(std::string_view name, const Tensor& tensor) {
                          tensor.shape().to_string());
   }
   const auto view = tensor.host_view();
+  // The buffer of a tensor may be longer than the tensor.
   if (view) return append(name, view->first(static_cast<size_t>(declared->size_bytes)));
   QUERN_ASSIGN_OR_RETURN(const auto bytes, tensor.read());
   return append(name, std::span<const std::byte>(bytes));

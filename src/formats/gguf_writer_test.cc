@@ -30,6 +30,7 @@ void add_number(Metadata& m, const std::string& name) {
 Metadata every_type() {
   Metadata m;
   m.set("general.architecture", MetadataValue::text("test"));
+  // Not the default: every offset below must be a multiple of 64, and is read with it.
   m.set("general.alignment", MetadataValue::number<uint32_t>(64));
   add_number<uint8_t>(m, "u8");
   add_number<int8_t>(m, "i8");
@@ -44,6 +45,7 @@ Metadata every_type() {
   add_number<bool>(m, "bool");
   m.set("nan", MetadataValue::number(std::numeric_limits<double>::quiet_NaN()));
   m.set("text.empty", MetadataValue::text(""));
+  // Texts are sized, not ended by NUL, and need be no UTF-8.
   m.set("text.bytes", MetadataValue::text(std::string_view("\0\xff\n", 3)));
   m.set("texts", MetadataValue::texts(std::array<std::string_view, 3>{"a", "", "\xc3\xa9"}));
   m.set("texts.empty", MetadataValue::texts({}));
@@ -55,6 +57,7 @@ Tensor pattern(DType dtype) {
   const DTypeInfo& info = dtype_info(dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(2 * info.block_bytes));
   for (size_t i = 0; i < bytes.size(); ++i) {
+    // No two neighbouring bytes are equal, so that a swap that is left out shows.
     bytes[i] = static_cast<std::byte>(31 * i + static_cast<size_t>(dtype));
   }
   return Tensor::from_bytes(dtype, Shape{2, info.block_size}, bytes).value();
@@ -137,10 +140,12 @@ TEST(GgufWriter, BigEndianBlocksHoldSwappedFields) {
     std::ifstream stream(folder.file(name), std::ios::binary);
     std::string text(bytes, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(bytes));
+    // The header of one tensor "w" ends before byte 64; 22 bytes are one block of q5_0.
     return text.substr(64, 22);
   };
   const std::string big = tail("x");
   const std::string little = tail("y");
+  // q5_0: an f16 scale in bytes 0-1, the fifth bits in bytes 2-5, nibbles behind.
   const std::array<size_t, 6> order = {1, 0, 5, 4, 3, 2};
   for (size_t i = 0; i < order.size(); ++i) EXPECT_EQ(big[i], little[order[i]]) << i;
   EXPECT_EQ(big.substr(6), little.substr(6));
@@ -196,6 +201,7 @@ TEST(GgufWriter, TensorsComeInTurnAndInPieces) {
             "Tensor 'b' was declared as f16 [1] and comes as f32 [1].");
   EXPECT_TRUE(writer->append("b", all.first(2)));
   EXPECT_FALSE(writer->append("b", all.first(2)));
+  // The file has all its bytes, but no name before finish().
   EXPECT_FALSE(std::filesystem::exists(path));
   ASSERT_TRUE(writer->finish());
   EXPECT_TRUE(GgufFile::open(path));

@@ -104,6 +104,8 @@ template <class T>
 Result<std::vector<T>> Metadata::per_layer(std::string_view key, std::string_view wanted,
                                            int64_t num_layers, Getter<T> get) const {
   QUERN_ASSIGN_OR_RETURN(const MetadataValue* value, require(key, wanted));
+  // An array of another length belongs to another model: repeating or cutting it would compute
+  // something that nobody trained.
   if (value->is_array() && value->size() != num_layers) {
     return fail::invalid("Metadata key '{}' holds {} values; the model has {} layers.", key,
                          value->size(), num_layers);
@@ -140,7 +142,7 @@ Result<std::string_view> Metadata::text_or(std::string_view key, std::string_vie
   return has(key) ? text(key) : fallback;
 }
 
-// One value counts as a list of one.
+// Arrays only, of any length: a single value is of a wrong type here, other than per layer.
 Result<std::vector<int64_t>> Metadata::integers(std::string_view key) const {
   return array(key, "an array of integers", &MetadataValue::integer_at);
 }

@@ -61,7 +61,6 @@ class Metadata {
 
   // Arrays of any length.
   Result<std::vector<int64_t>> integers(std::string_view key) const;
-  // Lists; a single value is a list of one.
   Result<std::vector<double>> numbers(std::string_view key) const;
   Result<std::vector<bool>> booleans(std::string_view key) const;
   Result<TextArray> texts(std::string_view key) const;

@@ -73,6 +73,7 @@ TEST(Metadata, IntegersAreTakenInAnyWidth) {
   EXPECT_EQ(m.integer("a.i8").value(), -3);
   EXPECT_EQ(m.number("a.i8").value(), -3.0);
   EXPECT_EQ(m.number("a.f32").value(), 1.5);
+  // 2^64 - 1 as a double rounds to 2^64; as an integer it is an error, not -1.
   EXPECT_EQ(m.number("a.huge").value(), std::ldexp(1.0, 64));
   EXPECT_EQ(message(m.integer("a.huge")),
             "Metadata key 'a.huge' holds 18446744073709551615; the limit is 2^63 - 1.");
@@ -117,6 +118,7 @@ TEST(Metadata, PerLayerValuesComeFromScalarsAndArrays) {
   EXPECT_EQ(m.integers_per_layer("b.layers", 3).value(), (std::vector<int64_t>{4, 0, 4}));
   EXPECT_EQ(m.booleans_per_layer("b.pattern", 3).value(), (std::vector<bool>{true, false, true}));
   EXPECT_EQ(m.numbers_per_layer("a.f32", 1).value(), std::vector<double>{1.5});
+  // A model of no layers: a scalar repeated no times.
   EXPECT_TRUE(m.integers_per_layer("a.u32", 0)->empty());
   EXPECT_EQ(message(m.integers_per_layer("b.layers", 4)),
             "Metadata key 'b.layers' holds 3 values; the model has 4 layers.");
@@ -142,6 +144,7 @@ TEST(Metadata, RemembersWhichKeysWereRead) {
   EXPECT_TRUE(m.has("b.pattern"));
   EXPECT_NE(m.peek("b.pattern"), nullptr);
   EXPECT_EQ(m.unread_keys("b."), std::vector<std::string>{"b.pattern"});
+  // A copy carries the record; has() and peek() above left no trace in it.
   EXPECT_EQ(Metadata(m).unread_keys("b."), std::vector<std::string>{"b.pattern"});
   EXPECT_EQ(m, sample());
 }

@@ -92,7 +92,7 @@ int64_t MetadataValue::size() const {
   return static_cast<int64_t>(bytes_.size()) / metadata_type_bytes(type_);
 }
 
-// "u32", "array of text".
+// "u32", "array of string".
 std::string MetadataValue::type_name() const {
   return fmt::format("{}{}", is_array_ ? "array of " : "", metadata_type_name(type_));
 }
@@ -152,7 +152,7 @@ Result<double> MetadataValue::number_at(int64_t i) const {
   }
 }
 
-// Booleans only.
+// Integers that are 0 or 1 too: some writers have no bool.
 Result<bool> MetadataValue::bool_at(int64_t i) const {
   QUERN_TRY(check_index(i));
   if (type_ == MetadataType::kBool) return load<uint8_t>(i) != 0;
@@ -170,6 +170,7 @@ Result<std::string_view> MetadataValue::text_at(int64_t i) const {
   QUERN_TRY(check_index(i));
   if (!is_array_) return std::string_view(bytes_);
   const auto index = static_cast<size_t>(i);
+  //   bytes_  b a n a n a f i g        ends_  6 6 9: "banana", "", "fig"
   const size_t begin = index == 0 ? 0 : ends_[index - 1];
   return std::string_view(bytes_).substr(begin, ends_[index] - begin);
 }

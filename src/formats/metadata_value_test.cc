@@ -46,6 +46,7 @@ TEST(MetadataValue, IntegersOfEveryWidthAreIntegersNumbersAndSometimesBools) {
   EXPECT_EQ(shown(MetadataValue::number<int64_t>(INT64_MIN).integer_at(0)), "-9223372036854775808");
   EXPECT_EQ(shown(MetadataValue::number<uint64_t>(uint64_t{1} << 63).integer_at(0)),
             "holds 9223372036854775808; the limit is 2^63 - 1");
+  // Past int64, but exact as a double: number_at() must not go through integer_at().
   EXPECT_EQ(*MetadataValue::number<uint64_t>(uint64_t{1} << 63).number_at(0), 0x1p63);
   EXPECT_EQ(shown(MetadataValue::number<uint64_t>(uint64_t{1} << 63).bool_at(0)),
             "is of type u64; a bool is needed");
@@ -90,6 +91,7 @@ TEST(MetadataValue, ArraysKeepOrderAndBytes) {
   EXPECT_TRUE(value.is_array());
   EXPECT_EQ(value.bytes(), std::string_view("\1\0\3\2\xff\xff", 6));
   for (int64_t i = 0; i < 3; ++i) EXPECT_EQ(*value.integer_at(i), numbers[static_cast<size_t>(i)]);
+  // Equal bytes of another type: what a file would hold differs in its type id.
   EXPECT_NE(value, MetadataValue::numbers<int16_t>(std::array<int16_t, 3>{1, 515, -1}));
 }
 
@@ -151,6 +153,7 @@ TEST(GgufTypes, IdsOfTensorsComeBack) {
     ++num_known;
     EXPECT_EQ(gguf::tensor_type_id(*dtype), id);
   }
+  // The ids below 64 that have a dtype: 8 plain types (f16 to f64, bf16, i8 to i64) and 26 formats.
   EXPECT_EQ(num_known, 34);
   EXPECT_EQ(gguf::tensor_type_id(DType::kF8E4M3), std::nullopt);
   EXPECT_EQ(gguf::tensor_type_id(DType::kU8), std::nullopt);

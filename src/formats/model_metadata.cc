@@ -26,6 +26,7 @@ tl::unexpected<Error> about(std::string_view key, const Error& error) {
 Result<void> check_size(const Metadata& metadata, const std::string& key) {
   const MetadataValue* value = metadata.peek(key);
   if (value == nullptr) return {};
+  // A layer without attention or without a feed-forward has 0 in an array of the layers.
   const bool may_be_zero = value->is_array() || key.ends_with("expert_count");
   for (int64_t i = 0; i < value->size(); ++i) {
     const auto size = value->integer_at(i);
@@ -105,6 +106,7 @@ Result<void> check_tokenizer(const Metadata& metadata) {
   }
   QUERN_TRY(check_token_array(metadata, "tokenizer.ggml.scores", tokens->size()));
   QUERN_TRY(check_token_array(metadata, "tokenizer.ggml.token_type", tokens->size()));
+  // "seperator" is how the key is spelled in files.
   for (const char* name : {"bos", "eos", "eot", "eom", "unknown", "seperator", "padding", "mask"}) {
     QUERN_TRY(
         check_token_id(metadata, fmt::format("tokenizer.ggml.{}_token_id", name), tokens->size()));

@@ -42,6 +42,7 @@ MetadataValue integers(std::initializer_list<int32_t> values) {
 TEST(ModelMetadata, ASoundModelPassesAndLeavesNoTrace) {
   const Metadata m = sound();
   EXPECT_TRUE(check_model_metadata(m));
+  // All eight keys of the model are still unread: the check peeks.
   EXPECT_EQ(m.unread_keys("llama.").size(), 8U);
   Metadata least;
   least.set("general.architecture", MetadataValue::text("x"));
@@ -79,6 +80,7 @@ TEST(ModelMetadata, SizesArePositiveIntegers) {
     EXPECT_EQ(error_with(full, MetadataValue::number(UINT64_MAX)),
               "Metadata key '" + full + "' holds 18446744073709551615; the limit is 2^63 - 1.");
   }
+  // No experts is how many converters write a dense model.
   EXPECT_EQ(error_with("llama.expert_count", MetadataValue::number(uint32_t{0})), "none");
   EXPECT_EQ(error_with("llama.expert_count", MetadataValue::number(int32_t{-1})),
             "Metadata key 'llama.expert_count' holds -1; at least 0 is needed.");

@@ -29,6 +29,8 @@ void transpose_to_row_major(const Shape& shape, size_t width, const std::byte* s
   for (int64_t i = 0; i < shape.num_elements(); ++i) {
     std::memcpy(target + static_cast<size_t>(i) * width, source + static_cast<size_t>(at) * width,
                 width);
+    // An odometer over the target's order: `at` follows in the source by one stride for each step
+    // and goes back by the whole axis where an index wraps.
     for (int axis = shape.rank() - 1; axis >= 0; --axis) {
       const auto a = static_cast<size_t>(axis);
       at += stride[a];
@@ -87,6 +89,8 @@ Result<NpyArray> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<con
   const auto data = bytes.subspan(header.size_bytes);
   QUERN_TRY(check_size(header, data.size()));
   if (header.is_bool) QUERN_TRY(check_bools(data));
+  // 16 bytes is the widest element, complex128. Files of NumPy align to 64 (versions before 1.14 to
+  // 16); another writer's may lie anywhere.
   const bool is_aligned = reinterpret_cast<uintptr_t>(data.data()) % 16 == 0;
   if (header.is_fortran_order || header.is_big_endian || !is_aligned || data.empty()) {
     QUERN_ASSIGN_OR_RETURN(Tensor tensor, copy_elements(header, data));

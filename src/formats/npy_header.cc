@@ -148,6 +148,7 @@ Result<void> read_shape(Literals& literals, Header& header) {
 Result<Header> read_dictionary(std::string_view text) {
   Literals literals(text);
   Header header;
+  // Bits 1, 2 and 4 for the three keys; 7 is all of them.
   unsigned seen = 0;
   if (!literals.take('{')) return fail::invalid("The header is not a dictionary.");
   while (!literals.take('}')) {
@@ -169,6 +170,7 @@ Result<Header> read_dictionary(std::string_view text) {
                            key->substr(0, 32));
     }
     seen |= bit;
+    // NumPy writes a comma behind the last value too; a missing one is let pass.
     literals.take(',');
   }
   if (seen != 7 || !literals.is_at_end()) {
@@ -223,7 +225,9 @@ Result<std::string> make_header(DType dtype, const Shape& shape, bool is_bool) {
   std::string text =
       fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", order,
                   type->code, fmt::join(shape.dims(), ", "), shape.rank() == 1 ? "," : "");
+  // Version and size, 2 bytes each, stand between the magic text and the dictionary.
   const size_t preamble = kMagic.size() + 4;
+  // Plus 1 for the line break at the end.
   const size_t total = (preamble + text.size() + 1 + 63) / 64 * 64;
   text.resize(total - preamble - 1, ' ');
   text += '\n';

@@ -11,6 +11,10 @@
 
 namespace quern::npy {
 
+// The layout (NumPy's format description, numpy.lib.format):
+//   "\x93NUMPY" | u8 major | u8 minor | u16 size (major 1) or u32 size (2, 3) | text | data
+// The text is a Python dict, padded with blanks and a line break up to a multiple of 64 bytes.
+
 // What the header says. A plain value.
 struct Header {
   DType dtype = DType::kF32;

@@ -45,6 +45,7 @@ TEST(Npy, WritesWhatNumpyWrites) {
   std::ifstream stream(path, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   std::string expected = "\x93NUMPY";
+  // Version 1.0, then the size of the text: 'v' is 118, and 6 + 2 + 2 + 118 = 128.
   expected += std::string("\1\0v\0", 4);
   expected += "{'descr': '<i2', 'fortran_order': False, 'shape': (1, 3), }";
   expected.resize(127, ' ');
@@ -74,6 +75,7 @@ TEST(Npy, EveryTypeAndRankComesBack) {
       ++num_types;
     }
   }
+  // The 13 types of NumPy that tensors have (bool apart), each in five shapes.
   EXPECT_EQ(num_types, 13 * 5);
 }
 
@@ -92,6 +94,7 @@ TEST(Npy, BoolsAreBytesWithANote) {
 // Into row-major order.
 TEST(Npy, FortranOrderIsTransposed) {
   const auto array =
+      // Columns one after the other: (1, 4), (2, 5), (3, 6).
       parse(npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3)}", "\1\4\2\5\3\6"));
   ASSERT_TRUE(array) << array.error().message;
   EXPECT_EQ(array->tensor.shape(), (Shape{2, 3}));
@@ -108,6 +111,7 @@ TEST(Npy, BigEndianIsSwappedComplexPartByPart) {
       npy("{\"descr\": \">c8\", \"fortran_order\": False, \"shape\": ()}", "\x01\x02\x03\x04mnop"));
   ASSERT_TRUE(complex) << complex.error().message;
   const auto bytes = complex->tensor.read().value();
+  // Two f32 of 4 bytes, each reversed on its own: "\1\2\3\4" and "mnop".
   EXPECT_EQ(static_cast<char>(bytes[0]), '\4');
   EXPECT_EQ(static_cast<char>(bytes[4]), 'p');
 }
@@ -128,6 +132,7 @@ TEST(Npy, HostileHeadersAreErrors) {
             "The 'fortran_order' of the header is neither True nor False.");
   EXPECT_EQ(error_of("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }"),
             "The 'shape' of the header holds no valid extent.");
+  // Past 64 bits, which Python would take.
   EXPECT_EQ(error_of("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}"),
             "The 'shape' of the header holds no valid extent.");
   EXPECT_EQ(error_of("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }"),

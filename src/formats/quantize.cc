@@ -19,6 +19,8 @@
 namespace quern {
 namespace {
 
+// 16,384 elements are 64 KiB in f32: source, copy and result of a chunk stay in the caches of a
+// core. 64 chunks are about a million elements, a few MiB, between two writes.
 constexpr int64_t kChunkElements = 16384;  // about what a thread does at a time
 constexpr int64_t kBatchChunks = 64;       // between two writes
 
@@ -64,6 +66,7 @@ void convert_row(const RowJob& job, int64_t row, std::byte* out, Scratch& scratc
   dequantize_row(job.from, job.source.data() + row * job.from_row_bytes, scratch.exact.data(),
                  job.row_length);
   quantize_row(job.to, scratch.exact.data(), out, job.row_length);
+  // The error is that of the bytes as they will be read, not of the encoder's own figures.
   dequantize_row(job.to, out, scratch.decoded.data(), job.row_length);
   for (size_t i = 0; i < n; ++i) {
     const double exact = scratch.exact[i];
@@ -71,6 +74,8 @@ void convert_row(const RowJob& job, int64_t row, std::byte* out, Scratch& scratc
     result.sums.squares += exact * exact;
     result.sums.error += difference * difference;
   }
+  // One test for a whole row: a NaN or an infinity, in the source or in what is read back, makes
+  // the sum so. The row is searched only then.
   if (std::isfinite(result.sums.error) || result.bad_row >= 0) return;
   result.bad_row = row;
   for (size_t i = 0; i < n; ++i) {
@@ -143,6 +148,8 @@ class Quantizer {
                     scratch_[static_cast<size_t>(thread)], results[static_cast<size_t>(chunk)]);
       }
     });
+    // In the order of chunks, whose size depends on the row length alone: the sums have the same
+    // bits for every number of threads.
     for (const ChunkResult& result : results) {
       if (result.bad_row >= 0) return refuse(job, name, result);
       sums.error += result.sums.error;
@@ -183,6 +190,7 @@ Metadata output_metadata(const GgufFile& source, const QuantMixture& mixture,
                          const std::vector<TypeChoice>& choices) {
   Metadata metadata = without_split_keys(source.metadata());
   metadata.set("general.file_type", MetadataValue::number(mixture.file_type));
+  // Version 2 is the layout that all block formats here have; files of floats have no such key.
   const bool has_blocks = std::ranges::any_of(
       choices, [](const TypeChoice& choice) { return is_quantized(choice.dtype); });
   if (has_blocks) {
@@ -194,6 +202,7 @@ Metadata output_metadata(const GgufFile& source, const QuantMixture& mixture,
 // Sentences on rows that do not fit the blocks of the wanted format.
 void add_notes(const std::vector<WeightInfo>& tensors, const std::vector<TypeChoice>& choices,
                QuantizeReport& report) {
+  // By row length, wanted and given format: one sentence for each kind, not for each matrix.
   std::map<std::pair<int64_t, std::pair<DType, DType>>, int> replaced;
   std::set<std::string_view> old_formats;
   int num_quantized = 0;

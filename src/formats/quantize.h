@@ -14,7 +14,9 @@ namespace quern {
 // What to write. A plain value.
 struct QuantizeOptions {
   std::string type = "Q4_K_M";  // a name of quant_mixtures()
+  // Formats that the user demands; the first rule that matches a matrix decides.
   std::vector<KeepRule> keep;
+  // Every matrix gets the base format of the type, the head too.
   bool is_pure = false;
   int num_threads = 0;  // 0: those this process may use
 };
@@ -37,6 +39,7 @@ struct QuantizedTensor {
 // What was written.
 struct QuantizeReport {
   std::string type;
+  // A row for each tensor, those that are copied too.
   std::vector<QuantizedTensor> tensors;  // in the file's order
   int64_t num_elements = 0;
   int64_t from_bytes = 0;  // of weights

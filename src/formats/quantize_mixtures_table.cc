@@ -12,6 +12,9 @@ namespace {
 using enum Layers;
 using enum DType;
 
+// Columns: name, base format, general.file_type, then what values, attention output and ffn_down
+// get in some layers and in the others.
+
 // No tensor gets another format.
 constexpr Promotion kPlain = {};
 

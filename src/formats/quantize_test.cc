@@ -56,6 +56,9 @@ void write_f32_file(const std::string& path, const std::vector<NamedTensor>& ten
 std::vector<NamedTensor> usual_tensors() {
   return {{"blk.0.attn_q.weight", Shape{70, 512}, wave(70 * 512)},
           {"blk.0.attn_norm.weight", Shape{512}, wave(512)},
+          // 172 is no multiple of any block: the matrix must become f16 whatever is wanted. 70 rows
+          // of 512 are more than one chunk of 32 rows, and 64 columns fit blocks of 32 but not of
+          // 256.
           {"blk.0.ffn_down.weight", Shape{3, 172}, wave(3 * 172)},
           {"output.weight", Shape{5, 64}, wave(5 * 64)}};
 }
@@ -136,6 +139,7 @@ TEST_F(Quantize, SourceThatIsQuantisedAlreadyIsCopiedOrNoted) {
   const auto copied = run("q8_0");
   ASSERT_TRUE(copied) << copied.error().message;
   EXPECT_EQ(bytes_of(folder_.file("out.gguf")), bytes_of(folder_.file("in.gguf")));
+  // Copied bit for bit, hence without an error of its own.
   EXPECT_EQ(copied->tensors[0].rmse, 0);
   const auto again = run("q4_0");
   ASSERT_TRUE(again) << again.error().message;
@@ -168,6 +172,7 @@ TEST_F(Quantize, WeightsThatCannotBeStoredAreErrors) {
   tensors[0].values[3 * 512 + 5] = -std::numeric_limits<float>::infinity();
   EXPECT_EQ(error_of("mxfp4", tensors),
             "Tensor 'blk.0.attn_q.weight' has the value -inf in row 3; weights must be finite.");
+  // Past 65,504, the largest f16, but fine for a format with a scale.
   tensors[0].values[3 * 512 + 5] = 70000;
   EXPECT_EQ(error_of("f16", tensors),
             "Tensor 'blk.0.attn_q.weight' has the value 70000 in row 3, which passes the range of "

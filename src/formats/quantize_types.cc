@@ -45,6 +45,7 @@ bool is_converted(const WeightInfo& info) {
                                         "position_embd",  "token_types",  "ssm_conv1d",
                                         "shortconv.conv", "attn_rel_b",   "time_mix_"};
   const std::string_view name = info.name;
+  // Vectors (norms, biases) are too few to save anything, and are read as f32 by every kernel.
   if (info.shape.rank() < 2 || !name.ends_with("weight")) return false;
   if (!is_float(info.dtype) && !is_quantized(info.dtype)) return false;
   if (!can_dequantize(info.dtype)) return false;
@@ -113,6 +114,7 @@ bool is_among(Layers layers, int64_t rank, int64_t count, int64_t query_group) {
     case Layers::kFirstEighth:
       return rank < count / 8;
     case Layers::kEndsAndThirds:
+      // 32 layers: 0-3 and 28-31, and of those between every third, 6, 9, ..., 27.
       return rank < count / 8 || rank >= 7 * count / 8 || (rank - count / 8) % 3 == 2;
     case Layers::kGrouped:
       return query_group >= 4;
@@ -155,6 +157,8 @@ class Chooser {
     const auto found = facts_.layers.find(role);
     if (layer && found != facts_.layers.end()) {
       const std::set<int64_t>& layers = found->second;
+      // The place among the layers that have the role: in a hybrid model with attention in each
+      // fourth layer, "the first eighth" is of the attention layers.
       rank = std::distance(layers.begin(), layers.find(*layer));
       count = static_cast<int64_t>(layers.size());
     }
@@ -200,6 +204,7 @@ Result<void> check_rules(std::span<const WeightInfo> tensors, std::span<const Ke
     const bool is_used = std::ranges::any_of(tensors, [&](const WeightInfo& info) {
       return is_converted(info) && matches(rule, info.name);
     });
+    // An empty pattern would be contained in every name.
     if (rule.pattern.empty() || !is_used) {
       return fail::invalid("No matrix of the model matches the pattern '{}'.", rule.pattern);
     }

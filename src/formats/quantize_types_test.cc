@@ -86,6 +86,7 @@ TEST(QuantizeTypes, AreThoseOfRealFiles) {
 // First and last layers bear less loss.
 TEST(QuantizeTypes, MediumMixturesGiveMoreBitsToEndsAndThirds) {
   const Names names = choose(model_metadata(8, 4), model_tensors(16, true), "Q4_K_M");
+  // 16 layers: 0-1 and 14-15 are the outer eighths; between them (layer - 2) % 3 == 2.
   const std::vector<int> more = {0, 1, 4, 7, 10, 13, 14, 15};
   EXPECT_EQ(layers_with(names, "attn_v", "q6_K", 16), more);
   EXPECT_EQ(layers_with(names, "ffn_down", "q6_K", 16), more);
@@ -103,6 +104,7 @@ TEST(QuantizeTypes, SmallAndLargeMixtures) {
   EXPECT_EQ(layers_with(names, "ffn_down", "q5_K", 16), (std::vector<int>{0, 1}));
   names = choose(model_metadata(8, 4), tensors, "Q3_K_M");
   EXPECT_EQ(layers_with(names, "attn_v", "q5_K", 16), (std::vector<int>{0, 1}));
+  // A sixteenth of 16 layers is one.
   EXPECT_EQ(layers_with(names, "ffn_down", "q5_K", 16), (std::vector<int>{0}));
   EXPECT_EQ(layers_with(names, "ffn_down", "q4_K", 16).size(), 15U);
   EXPECT_EQ(layers_with(names, "attn_output", "q4_K", 16).size(), 16U);
@@ -124,6 +126,8 @@ TEST(QuantizeTypes, TiedHeadIsTheEmbedding) {
 // They are few there.
 TEST(QuantizeTypes, GroupedQueriesAndExpertsGiveValuesMoreBits) {
   const auto tensors = model_tensors(2, true);
+  // 8 query heads on 4 key heads are groups of 2; on 2 key heads they are groups of 4, from which
+  // on the values are so few that they get more bits.
   EXPECT_EQ(choose(model_metadata(8, 4), tensors, "Q2_K").at("blk.0.attn_v.weight"), "q3_K");
   EXPECT_EQ(choose(model_metadata(8, 2), tensors, "Q2_K").at("blk.0.attn_v.weight"), "q4_K");
   const Names names = choose(model_metadata(8, 2, 8), tensors, "Q4_K_M");

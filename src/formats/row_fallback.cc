@@ -14,6 +14,7 @@ struct Fallback {
   DType to;
 };
 // The nearest in size with shorter blocks, as llama.cpp chooses.
+// Every `to` has blocks of 32, and as many bits an element as `from` or more.
 constexpr std::array kFallbacks = {
     Fallback{DType::kQ2_K, DType::kIQ4_NL},    Fallback{DType::kQ3_K, DType::kIQ4_NL},
     Fallback{DType::kQ4_K, DType::kQ5_0},      Fallback{DType::kQ5_K, DType::kQ5_1},

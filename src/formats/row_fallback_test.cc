@@ -28,6 +28,7 @@ TEST(RowFallback, LargeBlocksFallBackToBlocksOf32) {
     const DTypeInfo& other = dtype_info(given);
     EXPECT_EQ(other.block_size, 32) << info.name;
     EXPECT_TRUE(rows_fit(given, 32));
+    // Bytes an element, multiplied out: other.bytes / other.size >= info.bytes / info.size.
     EXPECT_GE(other.block_bytes * info.block_size, info.block_bytes * other.block_size)
         << info.name << " to " << other.name;
     EXPECT_TRUE(can_encode(given)) << other.name;
@@ -40,6 +41,7 @@ TEST(RowFallback, OddRowsAreF16) {
     if (!info.is_quantized) continue;
     EXPECT_FALSE(rows_fit(info.dtype, 33)) << info.name;
     EXPECT_EQ(dtype_for_rows(info.dtype, 33), DType::kF16) << info.name;
+    // 33 is one past a block of 32, and odd; 1 is the shortest row there is.
     EXPECT_EQ(dtype_for_rows(info.dtype, 1), DType::kF16) << info.name;
   }
 }
@@ -99,10 +101,13 @@ TEST(KeepRules, StarsAndQuestionMarks) {
   const std::string name = "blk.12.ffn_up.weight";
   for (const char* pattern :
        {"ffn_up", "blk.12", "weight", "*", "*.weight", "blk.*", "blk.??.ffn_up.weight", "*12*up*",
+        // A star may stand for nothing, and two of them for the same as one.
         "?lk.12.ffn_up.weight", "**", "blk.12.ffn_up.weight*"}) {
     EXPECT_EQ(dtype_with(pattern, name), "q8_0") << pattern;
   }
   for (const char* pattern :
+       // With a wildcard the whole name must match: "lk.*" lacks the first letter, "blk.?." has one
+       // character for two digits, and the last would need "ffn" twice.
        {"ffn_down", "blk.1.", "*.bias", "?", "blk.?.ffn_up.weight", "*x", "lk.*", "*ffn*ffn_up*"}) {
     EXPECT_EQ(dtype_with(pattern, name),
               fmt::format("No matrix of the model matches the pattern '{}'.", pattern));

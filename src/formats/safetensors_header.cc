@@ -43,6 +43,7 @@ class HeaderEvents final : public json::json_sax_t {
   // The first thing that does not fit.
   const std::string& error() const { return error_; }
 
+  // Events that never fit, whatever the place.
   bool null() override { return unexpected("null"); }
   bool boolean(bool) override { return unexpected("a boolean"); }
   bool number_float(number_float_t, const string_t&) override { return unexpected("a fraction"); }
@@ -77,6 +78,7 @@ class HeaderEvents final : public json::json_sax_t {
   }
   bool key(string_t& name) override { return depth_ == 1 ? tensor_key(name) : field_key(name); }
   bool end_object() override {
+    // Leaving the file's object, or the metadata: nothing has to be complete there.
     if (depth_-- == 1 || in_metadata_) {
       in_metadata_ = false;
       return true;
@@ -167,6 +169,7 @@ class HeaderEvents final : public json::json_sax_t {
 
 // The offsets must span exactly what dtype and shape need.
 Result<void> check_entry_size(const Entry& entry) {
+  // In bits, since F4 and the F6 kinds are no whole bytes.
   const auto bits = checked_multiply(entry.shape.num_elements(), entry.type->bits);
   if (!bits || *bits % 8 != 0) {
     return fail::invalid("Tensor '{}' of shape {} and dtype {} has no size in whole bytes.",
@@ -184,6 +187,7 @@ Result<void> check_entry_size(const Entry& entry) {
 Result<void> check_places(Header& header, int64_t data_size) {
   for (const Entry& entry : header.entries) QUERN_TRY(check_entry_size(entry));
   std::ranges::stable_sort(header.entries, [](const Entry& a, const Entry& b) {
+    // By the end too: an empty tensor [4, 4] stands before one that begins at 4.
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   int64_t covered = 0;
@@ -192,6 +196,8 @@ Result<void> check_places(Header& header, int64_t data_size) {
       return fail::data_loss("Tensor '{}' ends at byte {} of the data; the file holds {}.",
                              entry.name, entry.end, data_size);
     }
+    // Gaps are refused too, as the format demands: a file with hidden bytes could be two formats at
+    // once.
     if (entry.begin != covered) {
       return fail::invalid("Tensor '{}' begins at byte {} of the data; the one before ends at {}.",
                            entry.name, entry.begin, covered);
@@ -235,6 +241,7 @@ Result<Header> read_header(std::span<const std::byte> file) {
   if (!cursor.take_bytes(static_cast<size_t>(length), text)) {
     return fail::data_loss("The header has {} bytes; {} remain.", length, cursor.remaining());
   }
+  // The format demands it; a JSON parser alone would take blanks before it.
   if (!text.starts_with('{')) return fail::invalid("The header does not begin with '{{'.");
   Header header;
   HeaderEvents events(header);
@@ -262,6 +269,7 @@ Result<std::string> make_header(const Header& header) {
   }
   text.resize(static_cast<size_t>(round_up(static_cast<int64_t>(text.size()), 8)), ' ');
   std::string bytes;
+  // The size counts the padding blanks as a part of the text.
   for (int i = 0; i < 8; ++i) bytes += static_cast<char>(text.size() >> (8 * i) & 0xff);
   return bytes + text;
 }

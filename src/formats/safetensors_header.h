@@ -18,6 +18,9 @@
 
 namespace quern::safetensors {
 
+//   u64 size of the text, little-endian | text, padded with blanks | data
+//   tensor bytes are data[begin, end); all tensors together cover the data, each byte once
+
 // An element type of the format. Types that Quern has no dtype for are known by their size, so that
 // the file's other tensors can be read.
 struct ElementType {

@@ -58,6 +58,7 @@ TEST(Safetensors, ReadsWhatTheLibraryWrote) {
             (std::vector<int64_t>{1, -2, int64_t{1} << 40}));
   EXPECT_EQ((*file)->weight("scalar")->shape().rank(), 0);
   EXPECT_EQ((*file)->weight("scalar")->read_as<double>().value(), std::vector<double>{2.5});
+  // f16 codes of 1.5 and -2; below, bf16 codes of 0.5 and 3, and e4m3 codes of 1 and -0.5.
   EXPECT_EQ((*file)->weight("half")->read_as<uint16_t>().value(),
             (std::vector<uint16_t>{0x3e00, 0xc000}));
   EXPECT_EQ((*file)->weight("brain")->read_as<uint16_t>().value(),
@@ -76,6 +77,7 @@ TEST(Safetensors, WritesTheBytesOfTheLibrary) {
   for (const WeightInfo& info : (*source)->list()) {
     tensors.push_back({info.name, *(*source)->weight(info.name), info.name == "mask"});
   }
+  // Byte for byte: order of entries, spelling of the JSON and padding are those of the library.
   std::reverse(tensors.begin(), tensors.end());  // the order given does not matter
   const test::TemporaryFolder folder("safetensors");
   const auto written = write_safetensors(folder.file("out"), tensors, (*source)->metadata());
@@ -128,6 +130,7 @@ TEST(Safetensors, UnalignedTensorsAreCopied) {
   std::string data(8, '\0');
   data[6] = '\x80';
   data[7] = '\x3f';  // 0.0F, 1.0F
+  // Four headers whose sizes differ by one: the data stand at each address modulo 4 once.
   for (const char* pad : {"", " ", "  ", "   "}) {
     const auto file = parse(file_of(
         std::string(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})") + pad, data));
@@ -175,6 +178,7 @@ TEST(Safetensors, EveryTruncationIsRefused) {
 // An error or another valid header, never a crash.
 TEST(Safetensors, EveryFlippedBitOfTheHeaderIsSafe) {
   const std::string whole = read_file(library_file());
+  // Damage behind the header changes values, which no reader can notice.
   const size_t header_end = whole.find("}}") + 2;
   for (size_t bit = 0; bit < header_end * 8; ++bit) {
     std::string damaged = whole;
@@ -230,6 +234,8 @@ TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
        "Tensor 'a' of shape [2] and dtype F32 needs 8 bytes; its offsets are 0 to 4."},
       {R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})",
        "Tensor 'a' of shape [1] and dtype F32 needs 4 bytes; its offsets are 4 to 0."},
+      // 2^62 - 1 elements are an allowed shape, but 64 times that is past 2^63: the product is
+      // checked.
       {R"({"a":{"dtype":"F64","shape":[4611686018427387903],"data_offsets":[0,8]}})",
        "Tensor 'a' of shape [4611686018427387903] and dtype F64 has no size in whole bytes."},
       {R"({"a":{"dtype":"I8","shape":[9],"data_offsets":[0,9]}})",
@@ -249,6 +255,7 @@ TEST(Safetensors, MalformedHeadersSayWhatIsWrong) {
 TEST(Safetensors, HostileHeadersAreCheap) {
   EXPECT_NE(error_of(R"({"a":{"shape":[4294967296,4294967296]}})").find("Tensor 'a', 'shape',:"),
             std::string::npos);
+  // Refused at the first bracket: a parser that recurses would use up the stack.
   EXPECT_EQ(error_of("{\"a\":" + std::string(1'000'000, '[')),
             "The header holds a list out of place.");
   EXPECT_EQ(error_of("{\"a\xff\":{}}").substr(0, 22), "The header is no JSON ");

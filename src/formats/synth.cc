@@ -26,6 +26,7 @@ class Plan {
   // The tensors of a model, before they are filled.
   explicit Plan(DType dtype) : dtype_(dtype) {}
 
+  // Norms stay f32, as converters write them.
   // A vector in f32.
   void norm(const std::string& name, int64_t width) {
     tensors_.push_back({name + ".weight", DType::kF32, Shape{width}});
@@ -125,6 +126,7 @@ class WeightWriter {
 
   // A tensor's bytes depend on the seed and its name only.
   Result<void> write(const WeightInfo& info) {
+    // A stream for each tensor: adding a tensor to the plan does not change the others.
     SplitMix64 random(Hasher().number(seed_).text(info.name).digest());
     if (info.shape.rank() == 1) {
       const auto values = random_norm(random, info.shape[0]);
@@ -134,6 +136,7 @@ class WeightWriter {
     const int64_t block_bytes = dtype_info(info.dtype).block_bytes;
     std::vector<std::byte> piece;
     for (; left > 0; left -= static_cast<int64_t>(piece.size())) {
+      // Whole blocks: the largest multiple of a block below a MiB.
       piece.resize(static_cast<size_t>(std::min(left, kPieceBytes / block_bytes * block_bytes)));
       fill_random_weights(info.dtype, stddev_, random, piece);
       QUERN_TRY(append(info.name, piece));

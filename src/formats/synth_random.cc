@@ -25,6 +25,8 @@ struct Recipe {
 // No such part.
 constexpr int kNone = -1;
 
+// unit_stddev by the example of q4_0: the integers -8 to 7 have the mean square 21.5, scales of
+// 0.75 to 1.25 multiply it by 1 + 1/48, and the root of the product is 4.685.
 // One row for each format that models can have.
 constexpr std::array kRecipes = {
     Recipe{DType::kQ4_0, 0, kNone, 0, 4.686F, true},
@@ -80,6 +82,7 @@ void fill_bytes(SplitMix64& random, std::span<std::byte> bytes) {
 // Bit pairs 0, 1, 2 for 0, 1, 2 and 1 for 3: ternary encoders never give 3.
 std::byte without_threes(std::byte pairs) {
   const auto value = static_cast<unsigned>(pairs);
+  // Bit 2 i is set where pair i is 11; clearing bit 2 i + 1 leaves 01.
   const unsigned threes = value & (value >> 1) & 0x55;
   return static_cast<std::byte>(value ^ (threes << 1));
 }
@@ -94,6 +97,7 @@ std::byte ternary_byte(std::byte random) {
 void restrict_codes(DType dtype, std::span<std::byte> block) {
   if (dtype == DType::kQ8_0) {
     for (std::byte& code : block) {
+      // Scales are among the bytes at this time, but are written over afterwards.
       if (code == std::byte{0x80}) code = std::byte{0x81};  // codes are -127 to 127
     }
   } else if (dtype == DType::kTQ1_0) {
@@ -122,6 +126,7 @@ float spread(uint64_t bits) {
 std::byte mxfp4_scale(float scale, uint64_t word) {
   int exponent = 0;
   const float ratio = 2 * std::frexp(scale, &exponent);  // 1 <= ratio < 2
+  // Lower power 1, higher 2, share p of it: (1 - p) * 1 + p * 4 = ratio^2.
   const float share_of_higher = (ratio * ratio - 1) / 3;
   const bool is_higher = static_cast<float>(word >> 40) * 0x1p-24F < share_of_higher;
   return static_cast<std::byte>(exponent - 1 + 128 + (is_higher ? 1 : 0));
@@ -166,6 +171,7 @@ float nearly_normal(float stddev, SplitMix64& random) {
   const uint64_t word = random.next();
   const auto sum = static_cast<int32_t>((word & 0xffff) + (word >> 16 & 0xffff) +
                                         (word >> 32 & 0xffff) + (word >> 48));
+  // 131070 is 4 * 65535 / 2, the mean. Integers up to the one rounding: the same on every machine.
   return static_cast<float>(sum - 131070) * (stddev / kSumStddev);
 }
 

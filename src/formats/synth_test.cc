@@ -28,6 +28,8 @@ void expect_spread(float stddev) {
   int num_types = 0;
   for (const DTypeInfo& info : all_dtypes()) {
     if (!has_random_weights(info.dtype)) continue;
+    // About 400,000 elements: the standard error of the mean is 0.16 % of the deviation for
+    // independent elements, and larger here, since elements of a block share its scale.
     const int64_t num_blocks = 400'000 / info.block_size;
     std::vector<std::byte> blocks(static_cast<size_t>(num_blocks * info.block_bytes));
     SplitMix64 random(5);
@@ -46,6 +48,7 @@ void expect_spread(float stddev) {
     EXPECT_NEAR(std::sqrt(squares / count), stddev, 0.03 * stddev) << info.name;
     ++num_types;
   }
+  // f32, f16 and bf16, and every block format but q8_K.
   EXPECT_EQ(num_types, 3 + 25);
 }
 
@@ -71,6 +74,7 @@ TEST(Synth, FileIsAWholeModel) {
   const auto file = GgufFile::open(folder.file("a.gguf"));
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_TRUE(check_model_metadata((*file)->metadata()));
+  // The embedding, nine tensors in each of two layers, the last norm; the head is tied.
   EXPECT_EQ((*file)->tensors().size(), 1U + 2 * 9 + 1);
   EXPECT_EQ((*file)->info("blk.1.ffn_down.weight")->shape, (Shape{64, 160}));
   EXPECT_EQ((*file)->info("blk.1.attn_k.weight")->shape, (Shape{32, 64}));
@@ -96,6 +100,8 @@ TEST(Synth, RowsThatDoNotFitTakeAnotherTypeAndSaySo) {
   ASSERT_TRUE(report);
   EXPECT_EQ(report->notes,
             (std::vector<std::string>{
+                // The embedding and six matrices in each of two layers; ffn_down has the rows of
+                // 160.
                 "13 matrices have rows of 64, not a multiple of the q4_K block of 256; they are "
                 "q5_0.",
                 "2 matrices have rows of 160, not a multiple of the q4_K block of 256; they are "

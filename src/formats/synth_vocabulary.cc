@@ -46,6 +46,7 @@ std::vector<std::string> byte_alphabet() {
   uint32_t next = 0x100;
   for (uint32_t byte = 0; byte < 256; ++byte) {
     const bool is_printable =
+        // Without the blank (32), the controls, the no-break space (160) and the soft hyphen (173).
         (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
     letters.push_back(utf8(is_printable ? byte : next++));
   }
@@ -58,6 +59,7 @@ std::vector<std::string> all_tokens(int64_t num_tokens) {
   for (std::string& letter : byte_alphabet()) tokens.push_back(std::move(letter));
   for (const std::string_view merge : kMerges) tokens.push_back(result_of(merge));
   for (auto id = static_cast<int64_t>(tokens.size()); id < num_tokens; ++id) {
+    // Fillers up to the vocabulary of the shape; no merge makes them, so no text becomes one.
     tokens.push_back(fmt::format("Ġword{}", id));
   }
   return tokens;

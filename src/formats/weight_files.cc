@@ -15,11 +15,13 @@
 namespace quern {
 namespace {
 
-// By the name's ending.
+// By the first bytes: the name's ending is up to whoever saved the file.
 Result<std::shared_ptr<const WeightSource>> open_file(const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto mapped, MappedFile::open(path));
   const auto bytes = mapped->bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  // "FUGG" is "GGUF" with its bytes swapped: GgufFile refuses it, with a message about GGUF and not
+  // about safetensors.
   if (text.starts_with("GGUF") || text.starts_with("FUGG")) {
     QUERN_ASSIGN_OR_RETURN(auto file, GgufFile::open(path));
     return std::shared_ptr<const WeightSource>(std::move(file));

@@ -11,9 +11,11 @@ namespace {
 
 // Shortest text that parses back to the same double, always marked as one.
 std::string number_text(double value) {
+  // One text for every NaN: sign and payload are no part of a number's meaning here.
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   std::string text = fmt::format("{}", value);
+  // Without it 5.0 would read back as the integer 5, which is another kind and hashes otherwise.
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
@@ -51,6 +53,7 @@ std::string attribute_to_string(const AttributeValue& value) {
   if (const auto* integers = std::get_if<std::vector<int64_t>>(&value)) {
     return fmt::format("[{}]", fmt::join(*integers, ", "));
   }
+  // The "f" keeps an empty list and a list of whole numbers apart from lists of integers.
   std::string text = "f[";
   const auto& numbers = std::get<std::vector<double>>(value);
   for (size_t i = 0; i < numbers.size(); ++i) {

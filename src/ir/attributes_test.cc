@@ -69,6 +69,8 @@ TEST(AttributeText, HasOneFormPerKind) {
 
 // The value that comes back from the text form of a state, whose attributes may be anything.
 AttributeValue through_text(const AttributeValue& value) {
+  // Attributes of operations are checked against their declarations; those of states are free, so
+  // they carry every kind through printer and parser.
   static const OpRegistry registry = test::ir_test_registry();
   const std::string text = "graph {\n  state @s : k {v = " + attribute_to_string(value) + "}\n}\n";
   const auto graph = parse_graph(text, registry);
@@ -80,12 +82,15 @@ AttributeValue through_text(const AttributeValue& value) {
 TEST(AttributeText, DoublesKeepTheirBits) {
   std::mt19937_64 engine(7);
   for (int i = 0; i < 3000; ++i) {
+    // Random bits, not random numbers: the exponents are spread evenly, and 1 in 2,048 is denormal.
+    // 3,000 of them meet both.
     const auto value = std::bit_cast<double>(engine());
     if (std::isnan(value)) continue;
     const auto back = through_text(value);
     ASSERT_TRUE(std::holds_alternative<double>(back)) << attribute_to_string(value);
     ASSERT_EQ(std::bit_cast<uint64_t>(std::get<double>(back)), std::bit_cast<uint64_t>(value));
   }
+  // The ends of the range, and whole numbers, whose text would be one of an integer without ".0".
   for (const double value : {0.0, -0.0, 5e-324, 1.7976931348623157e308, 1.0, 1e15, 123456789.0}) {
     const auto back = std::get<double>(through_text(value));
     EXPECT_EQ(std::bit_cast<uint64_t>(back), std::bit_cast<uint64_t>(value));
@@ -100,6 +105,8 @@ TEST(AttributeText, EveryOtherKindComesBack) {
       int64_t{INT64_MAX},
       int64_t{INT64_MIN},
       std::string(),
+      // Every character that ends a token elsewhere; the two forms of a line break must stay two
+      // things.
       std::string("# no comment } , \" \\ \\n \n\n\ttab"),
       std::string("\xF0\x9F\x8C\xBE grain"),
       std::vector<int64_t>{INT64_MIN, 0, INT64_MAX},
@@ -117,6 +124,7 @@ TEST(AttributeText, RandomTextsComeBack) {
   for (int i = 0; i < 500; ++i) {
     std::string text;
     for (uint32_t length = engine() % 20; length > 0; --length) {
+      // NUL and broken UTF-8 are among them: names of a file may be any bytes.
       text += static_cast<char>(engine() % 256);
     }
     ASSERT_EQ(through_text(text), AttributeValue(text));

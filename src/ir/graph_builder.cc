@@ -11,6 +11,7 @@ namespace quern {
 namespace {
 
 // Whether the graph has values of a node `name`; with several outputs they are named by port.
+// Costs a look-up in a map for each port; add() asks only for nodes without a name.
 bool has_values_of(const Graph& graph, const std::string& name, std::string_view op) {
   if (graph.find_value(name) != kNoValue) return true;
   const OpDef* def = graph.registry().find(op);
@@ -66,6 +67,7 @@ std::string GraphBuilder::full_name(std::string_view name, std::string_view op) 
   if (!name.empty()) return full + std::string(name);
   std::string fresh;
   do {
+    // The number never goes back, so the loop repeats only for names that a caller chose alike.
     fresh = fmt::format("{}{}.{}", full, op, next_name_++);
   } while (has_values_of(graph_, fresh, op));
   return fresh;
@@ -77,6 +79,8 @@ ValueId GraphBuilder::input(std::string_view name, TensorType type) {
 }
 
 ValueId GraphBuilder::weight(std::string_view name, TensorType wanted) {
+  // Only a node of "graph.weight" counts: an input that bears the name is not a weight, and add()
+  // below then reports the clash.
   // Tied weights are asked for more than once and are one node.
   const ValueId known = graph_.find_value(name);
   if (known != kNoValue && graph_.node(graph_.value(known).producer).op->id == "graph.weight") {
@@ -100,6 +104,8 @@ ValueId GraphBuilder::constant(std::string_view name, DType dtype, const Shape& 
                                std::vector<double> values) {
   TensorType type{dtype, {}, LayoutKind::kRowMajor};
   for (const int64_t extent : shape.dims()) type.dims.push_back(Dim::constant(extent));
+  // Values are f64 in the attribute whatever the dtype is: an i64 beyond 2^53 would lose bits,
+  // which small tables do not reach.
   return add("graph.constant", {}, {{"type", type.to_string()}, {"values", std::move(values)}},
              name);
 }
@@ -134,6 +140,8 @@ ValueId GraphBuilder::add(std::string_view op_id, std::span<const ValueId> input
   std::string full = full_name(name, op_id);
   // The rules in the order in which a person would look: ports, attributes, types.
   const auto build = [&]() -> Result<ValueId> {
+    // Each rule relies on those before it: a type rule reads the type of every required port and
+    // asks for declared attributes without a check of its own.
     QUERN_TRY(check_ports(*op, inputs));
     QUERN_TRY(check_ids(inputs, graph_.values_.size()));
     QUERN_ASSIGN_OR_RETURN(Attributes complete, complete_attributes(*op, attributes));
@@ -160,6 +168,7 @@ ValueId GraphBuilder::add_known(const Node& like, std::span<const ValueId> input
 // The values of the node take new names with it.
 void GraphBuilder::rename(NodeId id, std::string name) {
   if (error_) return;
+  // The map of names is keyed by text, so the old entry goes before the new one is claimed.
   Node& node = graph_.nodes_[static_cast<size_t>(id)];
   for (const ValueId output : node.outputs) {
     Value& value = graph_.values_[static_cast<size_t>(output)];
@@ -185,6 +194,9 @@ void GraphBuilder::add_value_name(const std::string& name, ValueId value) {
 ValueId GraphBuilder::append(const OpDef& op, std::span<const ValueId> inputs,
                              Attributes attributes, std::string name,
                              std::vector<TensorType> types) {
+  //   graph_.values_ [ ... | out 0 | out 1 ]  ids are positions; producer and port are in each
+  //   graph_.nodes_  [ ... | node ]           node.outputs holds the ids
+  // Both lists only grow, so an id that a call returned stays right until finish().
   Node node{&op, name, {inputs.begin(), inputs.end()}, {}, std::move(attributes), {}};
   // Absent inputs at the end say nothing: nodes that mean the same look the same.
   while (!node.inputs.empty() && node.inputs.back() == kNoValue) node.inputs.pop_back();
@@ -216,6 +228,7 @@ void GraphBuilder::output(std::string_view name, ValueId value) {
 Result<Graph> GraphBuilder::finish() {
   if (error_) return tl::unexpected(*error_);
   QUERN_TRY(verify(graph_));
+  // A moved-from Graph would have no registry, and the next add() would look up through a null.
   const OpRegistry* registry = graph_.registry_;
   Graph finished = std::exchange(graph_, Graph{});
   graph_.registry_ = registry;

@@ -39,6 +39,7 @@ TEST_F(GraphBuilderTest, BuildsNodesWithTypesAndDefaults) {
   EXPECT_EQ(node.attributes.text("mode"), "a");
   EXPECT_EQ(graph->value(y).producer, 1);
   EXPECT_EQ(graph->outputs()[0].name, "result");
+  // Borrowed, not copied: nodes hold pointers into it.
   EXPECT_EQ(&graph->registry(), &registry_);
   EXPECT_EQ(graph->inputs(), std::vector<NodeId>{0});
 }
@@ -54,6 +55,7 @@ TEST_F(GraphBuilderTest, ANodeWithSeveralOutputsNamesThemByPort) {
   ASSERT_TRUE(graph);
   EXPECT_EQ(graph->find_value("s:low"), low);
   EXPECT_EQ(graph->find_value("s:high"), high);
+  // With two outputs the node's name alone would be ambiguous, so no value bears it.
   EXPECT_EQ(graph->find_value("s"), kNoValue);
   EXPECT_EQ(graph->value(high).output, 1);
 }
@@ -79,6 +81,7 @@ TEST_F(GraphBuilderTest, ScopesPrefixNames) {
   const auto graph = builder_.finish();
   ASSERT_TRUE(graph);
   EXPECT_EQ(graph->nodes()[1].name, "layers.3.q");
+  // The number counts generated names of the whole graph, not of a scope: the next one is 1.
   EXPECT_EQ(graph->nodes()[2].name, "layers.3.inner.test.scale.0");
   EXPECT_EQ(graph->nodes()[3].name, "test.scale.1");
 }
@@ -106,6 +109,7 @@ TEST_F(GraphBuilderTest, OptionalInputsMayBeAbsent) {
 TEST_F(GraphBuilderTest, VariadicPortsTakeAnyNumberFromOne) {
   const ValueId x = input();
   builder_.add("test.sum", {x}, {}, "one");
+  // One value may fill many ports: 100 is past any fixed array that a rule might use.
   builder_.add("test.sum", std::vector<ValueId>(100, x), {}, "many");
   EXPECT_TRUE(builder_.finish());
   builder_.add("test.sum", {}, {}, "zero");
@@ -158,6 +162,8 @@ TEST_F(GraphBuilderTest, ErrorsNameNodeOperationAndValue) {
 
 // Ids that no call gave: a caller's mistake, not a crash.
 TEST_F(GraphBuilderTest, IdsOutsideTheGraphAreErrors) {
+  // 1 is the id that the failing node itself would get; -1 is absent from the list since it is
+  // kNoValue and means no input.
   for (const ValueId id : {1, 99, -2, INT32_MAX, INT32_MIN}) {
     GraphBuilder builder(registry_);
     builder.input("x", parse_tensor_type("f32[2]").value());
@@ -240,6 +246,7 @@ class WeightTest : public testing::Test {
 TEST_F(WeightTest, IsMadeOnceAndKeepsItsNameInAScope) {
   builder_.push_scope("layer.");
   const ValueId first = builder_.weight("w", type("q4_0[2, 32]"));
+  // The second call is made under the same scope: a weight's name must not take the prefix.
   EXPECT_EQ(builder_.weight("w", type("q4_0[2, 32]")), first);
   const auto graph = builder_.finish();
   ASSERT_TRUE(graph);

@@ -19,6 +19,7 @@ std::string with_article(AttributeKind kind) {
 
 // The value as its declared kind, or nothing.
 std::optional<AttributeValue> as_kind(const AttributeValue& value, AttributeKind kind) {
+  // A flag is no integer and an integer no flag: only the two widenings to f64 below are allowed.
   // The alternatives of AttributeValue stand in the order of AttributeKind.
   if (value.index() == static_cast<size_t>(kind)) return value;
   if (const auto* integer = std::get_if<int64_t>(&value);
@@ -53,6 +54,8 @@ Result<AttributeValue> check_attribute(const OpDef& op, const AttributeDef& def,
 Result<void> check_variadic(const OpDef& op, std::span<const ValueId> inputs) {
   size_t end = inputs.size();
   while (end > 0 && inputs[end - 1] == kNoValue) --end;
+  // The variadic port is the last one: its values begin at that index, and absent inputs before it
+  // are optional ports that nobody filled.
   for (size_t i = op.inputs.size() - 1; i < end; ++i) {
     if (inputs[i] != kNoValue) continue;
     return fail::invalid("{} takes any number of inputs '{}', but none that is absent: input {}.",
@@ -64,6 +67,7 @@ Result<void> check_variadic(const OpDef& op, std::span<const ValueId> inputs) {
 // An input that only the other form of an operation reads would be dropped in silence.
 Result<void> check_form(const OpDef& op, std::span<const ValueId> inputs,
                         const Attributes& attributes) {
+  // Most operations have one form; the attribute `form` exists only where there are two.
   if (op.table_inputs.empty()) return {};
   const size_t num_ports = op.input_ports(attributes).size();
   for (size_t i = num_ports; i < inputs.size(); ++i) {
@@ -130,6 +134,7 @@ Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Val
                                             std::span<const StateDecl> states) {
   QUERN_TRY(check_form(op, inputs, attributes));
   // Type rules see an entry for every declared port; optional ones that are absent are null.
+  // Longer than the ports only where the last port is variadic.
   std::vector<const TensorType*> types(std::max(inputs.size(), op.inputs.size()), nullptr);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != kNoValue) types[i] = &values[static_cast<size_t>(inputs[i])].type;
@@ -137,6 +142,8 @@ Result<std::vector<TensorType>> infer_types(const OpDef& op, std::span<const Val
   auto outputs = op.infer(InferContext{types, attributes, states, &op});
   if (!outputs) return tl::unexpected(outputs.error().with_context(op.id));
   if (outputs->size() != op.outputs.size()) {
+    // A defect of the operation, not of the graph: hence another code than the errors of its
+    // author.
     return fail::internal("{} inferred {} outputs; it declares {}.", op.id, outputs->size(),
                           op.outputs.size());
   }

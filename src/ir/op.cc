@@ -83,6 +83,8 @@ const OpDef* OpRegistry::find(std::string_view id) const {
 
 // The order of ids is that of every list that users see.
 std::vector<const OpDef*> OpRegistry::list() const {
+  // Pointers into the map: they stay right while the registry grows, since a std::map does not move
+  // its nodes.
   std::vector<const OpDef*> ops;
   ops.reserve(ops_.size());
   for (const auto& [id, op] : ops_) ops.push_back(&op);

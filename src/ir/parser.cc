@@ -16,6 +16,8 @@ class Parser {
   explicit Parser(const OpRegistry& registry) : builder_(registry) {}
 
   Result<void> parse_line(TextCursor& line) {
+    // The blank belongs to the keyword: a node's line begins with '%', so no name can be taken for
+    // one.
     if (line.accept("state ")) return parse_state(line);
     if (line.accept("output ")) return parse_output(line);
     return parse_node(line);
@@ -23,6 +25,13 @@ class Parser {
   Result<Graph> finish() { return builder_.finish(); }
 
  private:
+  // The grammar; blanks may stand between any two tokens, names are runs of letters, digits,
+  // "_.:-/":
+  //   graph   = "graph" "{" line* "}"
+  //   line    = state | node | output
+  //   value   = "%" NAME                 NAME is "node", or "node:port" of a node with several
+  //   types   = ":" TYPE ("," TYPE)*     TYPE is "f32[T, 64]", perhaps with "@layout"
+
   // state @NAME : KIND {attributes}
   Result<void> parse_state(TextCursor& line) {
     QUERN_TRY(line.expect("@"));
@@ -73,12 +82,15 @@ class Parser {
     QUERN_TRY(line.expect("="));
     QUERN_ASSIGN_OR_RETURN(const std::string op, line.name());
     QUERN_ASSIGN_OR_RETURN(const auto inputs, operands(line));
+    // Defaults are left out of the text; add() fills them in.
     QUERN_ASSIGN_OR_RETURN(Attributes given, line.attributes());
     builder_.add(op, inputs, std::move(given), name);
     if (line.accept("@")) {
       QUERN_ASSIGN_OR_RETURN(std::string device, line.name());
       builder_.set_device(std::move(device));
     }
+    // The builder knows what is wrong, this line knows where: the message is repeated behind the
+    // place.
     if (builder_.has_error()) {
       const auto built = builder_.finish();
       return line.error(built.error().message);
@@ -93,6 +105,8 @@ class Parser {
       QUERN_ASSIGN_OR_RETURN(const std::string text, line.type_text());
       QUERN_ASSIGN_OR_RETURN(const TensorType stated, parse_tensor_type(text));
       const TensorType& inferred = *builder_.type(outputs[i]);
+      // By text, which leaves out a row-major layout on both sides. A stated type that differs
+      // means that the text was written for another meaning of the operation.
       if (stated.to_string() != inferred.to_string()) {
         return line.error(fmt::format("the type {} is stated, but the operation gives {}",
                                       stated.to_string(), inferred.to_string()));
@@ -103,6 +117,7 @@ class Parser {
   // Makes the values of the node known to the lines below.
   Result<void> remember(const std::string& name, const std::string& op,
                         std::span<const ValueId> outputs) {
+    // Not null: add() has just found the operation.
     const OpDef* def = builder_op(op);
     for (size_t i = 0; i < outputs.size(); ++i) {
       values_[outputs.size() == 1 ? name : name + ":" + def->outputs[i].name] = outputs[i];

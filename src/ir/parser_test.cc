@@ -49,6 +49,8 @@ TEST_F(ParserTest, ReadsEveryPartOfAGraph) {
 // People write less than the printer.
 TEST_F(ParserTest, BlanksCommentsAndTypesAreOptional) {
   const auto graph = parse(
+      // No blank where one is optional, several where one is usual, a tab, and comments on lines of
+      // their own and behind a node.
       "# a comment\n\n  graph   {\n\n\t%x=Input(){type=\"f32[T, 64]\"}  # behind\n"
       "%y = test.scale( %x )\n  output y=%y\n}\n\n# the end\n");
   ASSERT_TRUE(graph) << graph.error().message;
@@ -69,6 +71,7 @@ TEST_F(ParserTest, ErrorsOfTheFrameNameTheLine) {
   EXPECT_EQ(error(""), "The graph's text ends at line 0 without '}'.");
   EXPECT_EQ(error("graph {\n"), "The graph's text ends at line 1 without '}'.");
   EXPECT_EQ(error("grape {\n}\n"), "Line 1, column 1: 'graph' is expected here.");
+  // The frame is one line: an opening brace on the next does not count.
   EXPECT_EQ(error("graph\n}\n"), "Line 1, column 6: '{' is expected here.");
   EXPECT_EQ(error("graph {\n}\nmore"), "Line 3, column 1: text stands after the graph's end.");
 }
@@ -82,6 +85,7 @@ TEST_F(ParserTest, ErrorsOfANodeNameItsColumn) {
   EXPECT_EQ(line_error("%y = test.scale(%x"), "Line 3, column 21: ',' is expected here.");
   EXPECT_EQ(line_error("%y = test.scale(x)"), "Line 3, column 19: '%' is expected here.");
   EXPECT_EQ(line_error("%y = test.scale(%z)"), "Line 3, column 21: '%z' is not defined above.");
+  // A node that reads itself: no cycle can be written down.
   EXPECT_EQ(line_error("%y = test.scale(%y)"), "Line 3, column 21: '%y' is not defined above.");
   EXPECT_EQ(line_error("%y = test.scale(%x) : f32"),
             "Line 3, column 25: a type such as f32[T, 64] is expected here.");
@@ -95,6 +99,7 @@ TEST_F(ParserTest, ErrorsOfAttributesNameTheirColumn) {
             "Line 3, column 31: '=' is expected here.");
   EXPECT_EQ(line_error("%y = test.scale(%x) {factor = }"), "Line 3, column 33: '' is not a value.");
   EXPECT_EQ(line_error("%y = test.scale(%x) {factor = 1e999}"),
+            // Past the range of f64: an error, not infinity, which has a word of its own.
             "Line 3, column 38: '1e999' is not a value.");
   EXPECT_EQ(line_error("%y = test.scale(%x) {factor = 2 mode = \"a\"}"),
             "Line 3, column 35: ',' is expected here.");
@@ -125,6 +130,8 @@ TEST_F(ParserTest, DamagedTextIsAnErrorOrAGraph) {
     std::string text(kText);
     for (uint32_t edits = engine() % 4 + 1; edits > 0; --edits) {
       const size_t at = engine() % text.size();
+      // One to four edits: a byte replaced, up to 7 bytes gone, or up to 11 bytes of the text again
+      // at another place, which tends to give text that is nearly right.
       switch (engine() % 3) {
         case 0:
           text[at] = static_cast<char>(engine() % 256);
@@ -142,9 +149,11 @@ TEST_F(ParserTest, DamagedTextIsAnErrorOrAGraph) {
       ++errors;
       EXPECT_FALSE(graph.error().message.empty());
     } else {
+      // Whatever was accepted must be printable: names with odd bytes would fail here.
       EXPECT_TRUE(parse(print_graph(*graph)));
     }
   }
+  // Most damage must be noticed; a parser that skips what it does not know would pass the rest.
   EXPECT_GT(errors, 2000);
 }
 

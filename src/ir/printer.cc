@@ -19,8 +19,11 @@ std::string value_text(const Graph& graph, ValueId id) {
 std::string attributes_text(const OpDef* op, const Attributes& attributes) {
   std::string text;
   for (const auto& [name, value] : attributes) {
+    // States have no declaration: all their attributes are printed.
     const AttributeDef* def = op == nullptr ? nullptr : op->find_attribute(name);
     const bool is_default = def && def->default_value &&
+                            // Compared as text: a NaN default would not equal itself, and 0 would
+                            // equal -0.
                             attribute_to_string(*def->default_value) == attribute_to_string(value);
     if (is_default) continue;
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, attribute_to_string(value));

@@ -30,6 +30,8 @@ TEST(Printer, WritesEveryPart) {
 )";
   const auto graph = parse_graph(kText, registry);
   ASSERT_TRUE(graph) << graph.error().message;
+  // The text uses every kind of line and attribute, an absent input, ports by name and a node
+  // without outputs; it must come back byte for byte, since passes are tested by such texts.
   EXPECT_EQ(print_graph(*graph), kText);
 }
 
@@ -67,6 +69,7 @@ Graph random_graph(const OpRegistry& registry, uint32_t seed) {
                                    parse_tensor_type("f16[T, 2*S, 8]").value()));
   }
   const auto any = [&] { return values[engine() % values.size()]; };
+  // About -0.93 to 1.07 with up to 32 significant bits: the printer needs 17 digits for some.
   const auto number = [&] { return std::ldexp(static_cast<double>(engine()) - 2e9, -31); };
   for (uint32_t i = engine() % 12; i > 0; --i) {
     switch (engine() % 6) {

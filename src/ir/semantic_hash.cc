@@ -20,9 +20,11 @@ void hash_node(Hasher& hasher, const Graph& graph, const Node& node) {
   if (node.op->id == "Input") hasher.text(node.name);
   // Ids stand for edges: the order of nodes is part of the graph.
   hasher.number(node.inputs.size());
+  // An absent input is kNoValue, a number that no value has.
   for (const ValueId input : node.inputs) hasher.number(static_cast<uint64_t>(input));
   hash_attributes(hasher, node.attributes);
   if (!node.device.empty()) hasher.text("@" + node.device);
+  // Types follow from operation and inputs, but layouts are chosen by backends and count.
   for (const ValueId output : node.outputs) hasher.text(graph.value(output).type.to_string());
 }
 

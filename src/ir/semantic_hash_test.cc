@@ -61,6 +61,8 @@ TEST_F(SemanticHash, DefaultsCountAsWritten) {
 // One change at a time.
 TEST_F(SemanticHash, EveryMeaningCounts) {
   std::set<uint64_t> hashes = {hash(kText)};
+  // All hashes are kept in one set: a change must differ from the original and from every other
+  // change, or two of them would have cancelled.
   const auto expect_new = [&](uint64_t value, std::string_view what) {
     EXPECT_TRUE(hashes.insert(value).second) << what;
   };
@@ -116,6 +118,7 @@ TEST_F(SemanticHash, TheVersionOfAnOperationCounts) {
 // Lists of different kinds must not run into each other.
 TEST_F(SemanticHash, EmptyGraphsDifferByWhatTheyDeclare) {
   std::set<uint64_t> hashes;
+  // "a" + "bc" and "ab" + "c" join to the same bytes: lengths must be hashed with texts.
   for (const auto* body : {"", "state @a : b\n", "state @ab : c\n", "state @a : bc\n",
                            "state @a : b\nstate @c : d\n"}) {
     EXPECT_TRUE(hashes.insert(hash("graph {\n" + std::string(body) + "}\n")).second) << body;

@@ -60,9 +60,13 @@ Result<Dim> parse_dim(std::string_view text) {
     dim.symbol = rest.back();
     rest.remove_suffix(1);
     if (rest.empty()) return dim;
+    // The asterisk is taken only between a number and a letter: "*T" leaves no number, which fails
+    // below.
     // "3*T" and "3T" mean the same.
     if (rest.back() == '*') rest.remove_suffix(1);
   }
+  // The whole rest must be digits that fit an int64; from_chars() would take a minus sign, which
+  // the last test refuses.
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), dim.factor);
   if (code != std::errc{} || end != rest.data() + rest.size() || dim.factor < 0) {
     return fail::invalid("'{}' is not a dim; a dim is a number, a letter or number*letter.", text);
@@ -118,6 +122,7 @@ Result<Shape> TensorType::resolve(const SymbolValues& symbols) const {
     extents[i] = dims[i].factor;
     if (dims[i].is_constant()) continue;
     const int64_t value = symbols.get(dims[i].symbol);
+    // SymbolValues gives -1 for symbols without a value; 0 is one (no tokens).
     if (value < 0) return fail::precondition("Symbol {} has no value yet.", dims[i].symbol);
     const auto product = checked_multiply(value, dims[i].factor);
     if (!product) return fail::invalid("Extent {} * {} is too large.", dims[i].factor, value);

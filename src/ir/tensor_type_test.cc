@@ -57,6 +57,8 @@ TEST(TensorType, WrongTextIsAnErrorThatShowsIt) {
   EXPECT_EQ(message("f33[2]"), "'f33' is not a dtype.");
   EXPECT_EQ(message("[2]"), "'' is not a dtype.");
   EXPECT_EQ(message("f32[-1]"), "'-1' is not a dim; a dim is a number, a letter or number*letter.");
+  // One slip each: no bracket, small letter, empty dims, factor missing or behind, two letters,
+  // past int64, and number forms of other languages.
   for (const auto* text : {"f32[2", "f32[t]", "f32[2,]", "f32[,2]", "f32[*T]", "f32[T*2]",
                            "f32[TT]", "f32[9223372036854775808]", "f32[0x10]", "f32[2.0]"}) {
     EXPECT_FALSE(parse_tensor_type(text)) << text;
@@ -89,6 +91,7 @@ TEST(TensorType, HugeExtentsAreErrors) {
   EXPECT_EQ(parse_tensor_type("f32[16*T]")->resolve(symbols).error().message,
             "Extent 16 * 1152921504606846976 is too large.");
   EXPECT_FALSE(parse_tensor_type("f32[T, T]")->resolve(symbols));
+  // 4 * 2^60 fits an int64 but not the limit of 2^62 elements; 16 * 2^60 does not fit at all.
   EXPECT_FALSE(parse_tensor_type("f32[4*T]")->resolve(symbols));
 }
 

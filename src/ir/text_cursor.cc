@@ -95,6 +95,8 @@ Result<AttributeValue> TextCursor::number() {
   skip_spaces();
   const size_t start = at_;
   while (at_ < text_.size() && (is_name_char(text_[at_]) || text_[at_] == '+')) ++at_;
+  // A word takes more characters than numbers have, so that "1x" is one wrong value and not a
+  // number with something behind it.
   const std::string word(text_.substr(start, at_ - start));
   int64_t integer = 0;
   const auto parsed = std::from_chars(word.data(), word.data() + word.size(), integer);

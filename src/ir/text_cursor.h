@@ -17,10 +17,13 @@ class TextCursor {
   // True at the end of the line and where a comment begins with '#'.
   bool is_end();
   // Steps over `token` where it stands next, blanks before it skipped.
+  // Compares bytes only: accept("true") also steps over the beginning of "trueish".
   bool accept(std::string_view token);
   Result<void> expect(std::string_view token);
   // Letters, digits and "_.:-/".
   Result<std::string> name();
+  // true, false, 12, 1.5, inf, nan, "text", [1, 2] or f[1.5, 2]: one value of a kind that the text
+  // alone decides. Numbers of a word past 64 bits become doubles.
   Result<AttributeValue> attribute_value();
   // "{name = value, ...}", or nothing at all.
   Result<Attributes> attributes();

@@ -83,6 +83,7 @@ TEST(TextCursor, ValuesHaveTheirKinds) {
       {"true", "true"},
       {" false", "false"},
       {"0", "0"},
+      // An integer has one zero; "-0.0" is the double.
       {"-0", "0"},
       {"-9223372036854775808", "-9223372036854775808"},
       {"9223372036854775807", "9223372036854775807"},
@@ -109,6 +110,7 @@ TEST(TextCursor, ValuesHaveTheirKinds) {
       {"abc", "error: Line 1, column 4: 'abc' is not a value."},
       {"", "error: Line 1, column 1: '' is not a value."},
       {"\"a", "error: Line 1, column 3: the text has no closing quote."},
+      // A backslash as the last byte: its partner lies behind the end of the line.
       {"\"a\\", "error: Line 1, column 4: the text has no closing quote."},
       {"[1", "error: Line 1, column 3: ',' is expected here."},
       {"[1 2]", "error: Line 1, column 4: ',' is expected here."},

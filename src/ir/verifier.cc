@@ -17,6 +17,8 @@ Result<void> verify_inputs(const Graph& graph, NodeId id) {
   QUERN_TRY(check_ids(node.inputs, graph.values().size()));
   for (const ValueId input : node.inputs) {
     if (input == kNoValue) continue;
+    // Nodes stand in an order in which they can run; a node that reads its own output is caught
+    // too.
     if (graph.value(input).producer >= id) {
       return fail::invalid("Value '{}' is used before it is defined.", graph.value(input).name);
     }
@@ -34,6 +36,7 @@ bool is_same(const Attributes& a, const Attributes& b) {
 // All attributes with their kinds. Comes first: other rules ask for declared attributes.
 Result<void> verify_attributes(const Node& node) {
   QUERN_ASSIGN_OR_RETURN(const Attributes complete, complete_attributes(*node.op, node.attributes));
+  // The first comparison is the quick one; the second decides where an attribute is NaN.
   if (complete == node.attributes || is_same(complete, node.attributes)) return {};
   return fail::invalid("Attributes are not complete.");
 }
@@ -64,6 +67,7 @@ Result<void> verify_node_id(const Node& node) {
 // All rules of one node; the caller adds its name.
 Result<void> verify_node(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
+  // By address: an operation of equal id from another registry may mean something else.
   if (graph.registry().find(node.op->id) != node.op) {
     return fail::invalid("Operation {} is not of the graph's registry.", node.op->id);
   }
@@ -87,6 +91,8 @@ Result<void> verify_node(const Graph& graph, NodeId id) {
 
 // Nodes in order, then outputs. The first violation is reported, with the node's name.
 Result<void> verify(const Graph& graph) {
+  // Node names are not the names of values: a node without outputs has only this one, and reports
+  // of a run are by node.
   std::set<std::string_view> names;
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];

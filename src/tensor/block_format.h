@@ -19,9 +19,11 @@ inline constexpr int kMaxBlockSize = 256;
 // Only the entries that the format uses are written. Strict numerics calls scale D and minimum M
 // or Dmin.
 struct DecodedBlock {
+  // The integer of element i at q[i], in the order of the row, whatever order the bytes have.
   alignas(64) int8_t q[kMaxBlockSize];
   int16_t sub[16];   // 1 where the format has no sub-scales
   int16_t mins[16];  // kSuperScaleMin only
+  // scale[g] for elements g * scale_group on; entry 0 alone where the block has one scale.
   float scale[4];    // with the format's constant power of two in it
   float minimum;     // kScaleMin and kSuperScaleMin only
 };
@@ -39,6 +41,7 @@ struct BlockFormat {
   // Writes a block of block_size values; any values, NaN and infinity too.
   using Encode = void (*)(const float* x, std::byte* block);
 
+  // The key of the table: one row for each dtype.
   DType dtype;
   Kind kind;
   int block_size;  // elements
@@ -49,7 +52,9 @@ struct BlockFormat {
   Decode decode;
   Encode encode;  // null: the format can be read only
 
+  // Used entries of DecodedBlock::scale: 1, or 4 for nvfp4.
   int num_scales() const { return block_size / scale_group; }
+  // Used entries of DecodedBlock::sub and, with kSuperScaleMin, of mins: 1 to 16.
   int num_sub_blocks() const { return block_size / sub_block; }
   // Elements of one term of a product: those that share both scales, of weight and activation.
   int term_size() const { return std::min(scale_group, activation_block); }

@@ -18,6 +18,7 @@
 namespace quern {
 namespace {
 
+// The input of the golden files: 4 rows of 1,024 values, whole blocks of every format.
 constexpr int64_t kRows = 4;
 constexpr int64_t kColumns = 1024;
 
@@ -72,6 +73,10 @@ DecodedRow decode_all(const BlockFormat& format, std::span<const std::byte> byte
   return row;
 }
 
+// bytes_ are blocks that ggml's quantizer wrote, values_ what its own dequantizer read from them;
+// arrays_ hold the same blocks taken apart into integers and scales (q, sub, mins, D, M, Dmin), and
+// blocks of random bytes ("fuzz") or of large integers ("heavy") with the values that they stand
+// for.
 class BlockFormatGolden : public testing::TestWithParam<DType> {
  protected:
   std::string name() const { return std::string(dtype_name(GetParam())); }
@@ -110,12 +115,15 @@ TEST_P(BlockFormatGolden, DecodesToTheStrictIntegersAndScales) {
   if (format == nullptr) return;  // f16 and bf16 have no blocks
   const DecodedRow row = decode_all(*format, bytes_->bytes());
   EXPECT_EQ(row.q, arrays_.at("q").as<int8_t>());
+  // D has the format's power of two in it (1/8 for the iq2 kinds, 1/2 for fp4), as products expect.
   expect_same_bits(row.scales, arrays_.at("D").as<float>());
   if (arrays_.contains("sub")) {
     EXPECT_EQ(row.sub, arrays_.at("sub").as<int16_t>());
   } else {
+    // No array of sub-scales: products still multiply by sub, so it must be 1 and not left unset.
     EXPECT_EQ(std::set<int16_t>(row.sub.begin(), row.sub.end()), std::set<int16_t>{1});
   }
+  // The kind decides which fields a product reads; the archive says which the format has.
   EXPECT_EQ(arrays_.contains("M"), format->kind == BlockFormat::Kind::kScaleMin);
   EXPECT_EQ(arrays_.contains("Dmin"), format->kind == BlockFormat::Kind::kSuperScaleMin);
   if (arrays_.contains("M")) expect_same_bits(row.minimums, arrays_.at("M").as<float>());
@@ -150,8 +158,11 @@ TEST(BlockFormat, EveryQuantizedWeightHasOneThatAgreesWithItsDtype) {
     EXPECT_EQ(format->dtype, info.dtype);
     EXPECT_EQ(format->block_size, info.block_size) << info.name;
     EXPECT_EQ(format->block_bytes, info.block_bytes) << info.name;
+    // Strict products pair blocks of 256 with activations quantised in blocks of 256, all others
+    // with blocks of 32, also where the weight block is longer (q1_0: 128, q2_0 and nvfp4: 64).
     EXPECT_EQ(format->activation_block, info.block_size == 256 ? 256 : 32) << info.name;
     EXPECT_EQ(format->block_size % format->term_size(), 0) << info.name;
+    // The sizes of the arrays in DecodedBlock: a larger count would write past them.
     EXPECT_LE(format->num_sub_blocks(), 16) << info.name;
     EXPECT_LE(format->num_scales(), 4) << info.name;
   }
@@ -163,6 +174,7 @@ TEST(BlockFormat, Mxfp4ScalesReachBothEndsOfTheExponent) {
   DecodedBlock decoded;
   const BlockFormat* format = find_block_format(DType::kMXFP4);
   format->decode(block, decoded);
+  // Byte 0 is 2^-127 in e8m0; half of it is 2^-128, which only a denormal f32 holds.
   EXPECT_EQ(decoded.scale[0], 0x1p-128f);
   block[0] = std::byte{1};
   format->decode(block, decoded);
@@ -175,6 +187,7 @@ TEST(BlockFormat, Mxfp4ScalesReachBothEndsOfTheExponent) {
 // n = 0.
 TEST(BlockFormat, EmptyRowsWriteNothing) {
   float untouched = 7;
+  // A null row is what an empty tensor has: nothing may be read from it either.
   dequantize_row(DType::kQ4_K, nullptr, &untouched, 0);
   EXPECT_EQ(untouched, 7);
 }
@@ -186,12 +199,15 @@ TEST(BlockFormat, PlainTypesDequantizeByWidening) {
   dequantize_row(DType::kI8, reinterpret_cast<const std::byte*>(row), out, 3);
   EXPECT_EQ(out[0], -128);
   EXPECT_EQ(out[2], 127);
+  // q8_K is what activations become, never a weight of a file; i4 has two elements in a byte and is
+  // no row that widen_row() walks.
   EXPECT_FALSE(can_dequantize(DType::kQ8_K));
   EXPECT_FALSE(can_dequantize(DType::kI4));
 }
 
 template <size_t kElements, size_t kNumRows>
 void expect_distinct_rows(const IqGrid<kElements, kNumRows>& grid, std::set<int8_t> levels) {
+  // A repeated row would be a copying slip: no grid of the formats has one.
   std::set<std::array<int8_t, kElements>> rows(grid.begin(), grid.end());
   EXPECT_EQ(rows.size(), kNumRows);
   for (const auto& row : grid) {

@@ -64,9 +64,14 @@ class HostStorage final : public BufferStorage {
   }
 
  private:
+  // Read-only for borrowed bytes: the const that the constructor cast away is kept by the checks of
+  // mutable_host_view() and write().
   std::byte* data_;
   int64_t size_;
+  // Of borrowed bytes: what must live as long as they are read, such as the mapped file. Null for
+  // owned memory.
   std::shared_ptr<const void> owner_;
+  // Owned memory only: freed by munmap() when set, by free() otherwise.
   bool is_mapped_ = false;
   bool is_borrowed_ = false;
 };
@@ -77,6 +82,11 @@ std::byte* map_huge_pages(int64_t size_bytes) {
   const auto size = static_cast<size_t>(size_bytes);
   constexpr auto kHuge = static_cast<size_t>(kHugePage);
   if (size > SIZE_MAX - kHuge) return nullptr;
+  // mmap() aligns to small pages only, so one huge page more is mapped and the ends are given back:
+  //    mapped                                         mapped + size + 2 MiB
+  //    |<- before ->|<------- size ------->|<- unused ->|
+  //                 ^ multiple of 2 MiB    ^ rounded up to a small page
+  // MAP_NORESERVE: pages that are never touched reserve no swap space.
   void* mapped = ::mmap(nullptr, size + kHuge, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
@@ -86,6 +96,7 @@ std::byte* map_huge_pages(int64_t size_bytes) {
   const size_t used = (before + size + page - 1) / page * page;
   if (before > 0) ::munmap(begin, before);
   if (size + kHuge > used) ::munmap(begin + used, size + kHuge - used);
+  // A wish: a system without huge pages refuses it, and the memory works all the same.
   ::madvise(begin + before, size, MADV_HUGEPAGE);
   return begin + before;
 }
@@ -116,6 +127,8 @@ Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
       return fail::exhausted("{} bytes of host memory are not available.", size_bytes);
     return Buffer(std::make_shared<HostStorage>(data, size_bytes, true));
   }
+  // aligned_alloc() wants a multiple of the alignment, and what it returns for 0 bytes is not
+  // specified: an empty buffer gets one cache line of its own.
   const int64_t rounded = round_up(std::max<int64_t>(size_bytes, 1), kAlignment);
   void* data = std::aligned_alloc(kAlignment, static_cast<size_t>(rounded));
   if (data == nullptr)
@@ -146,6 +159,7 @@ Result<Buffer> Buffer::slice(int64_t offset, int64_t size_bytes) const {
 // The bytes, where the host can see them.
 Result<std::span<const std::byte>> Buffer::host_view() const {
   if (!storage_) return fail::precondition("The buffer is empty: nothing was allocated.");
+  // subspan() cannot fail: slice() keeps offset_ + size_bytes_ within the storage.
   QUERN_ASSIGN_OR_RETURN(const auto whole, std::as_const(*storage_).host_view());
   return whole.subspan(static_cast<size_t>(offset_), static_cast<size_t>(size_bytes_));
 }

@@ -25,6 +25,7 @@ std::string text_of(const Buffer& buffer) {
 // Small and mapped ones.
 TEST(Buffer, HostMemoryIsZeroedAndAligned) {
   // 2 MiB is where memory is mapped instead of allocated.
+  // 63 and 65 lie on both sides of the alignment: the tail past the size must not be needed.
   for (const int64_t size : {int64_t{0}, int64_t{1}, int64_t{63}, int64_t{65}, int64_t{100'000},
                              int64_t{1} << 21, (int64_t{1} << 21) + 1}) {
     const auto buffer = Buffer::allocate_host(size);
@@ -61,6 +62,7 @@ TEST(Buffer, WhatIsWrittenIsRead) {
   ASSERT_TRUE(buffer.read(2, target));
   EXPECT_EQ(static_cast<char>(target[4]), 'n');
   EXPECT_EQ(text_of(buffer), std::string("\0\0quern\0\0\0", 10));
+  // An empty range at the very end is inside; copies of tensors without elements make such calls.
   EXPECT_TRUE(buffer.read(10, {}));
   EXPECT_TRUE(buffer.write(0, {}));
 }
@@ -75,6 +77,7 @@ TEST(Buffer, RangesAreChecked) {
   EXPECT_EQ(whole.error().message, "Bytes [0, +17) are outside a buffer of 16 bytes.");
   EXPECT_FALSE(buffer.write(16, std::span(target).first(1)));
   EXPECT_FALSE(buffer.read(-1, std::span(target).first(1)));
+  // offset + size passes 2^63 here: a check written as `offset + size > limit` would wrap and pass.
   EXPECT_FALSE(buffer.read(INT64_MAX, std::span(target).first(1)));
   EXPECT_FALSE(buffer.read(INT64_MIN, std::span(target).first(1)));
 }
@@ -88,6 +91,7 @@ TEST(Buffer, SlicesShareTheMemory) {
   EXPECT_EQ(text_of(whole), std::string("\0\0abcd\0\0", 8));
   Buffer inner = part.slice(1, 2).value();
   EXPECT_EQ(text_of(inner), "bc");
+  // A slice of a slice adds both offsets and keeps the smaller limit.
   EXPECT_FALSE(inner.write(0, bytes_of("xyz")));  // inside the storage, outside the slice
   EXPECT_EQ(text_of(whole.slice(8, 0).value()), "");
 }
@@ -105,6 +109,8 @@ TEST(Buffer, SlicesOutsideAreErrors) {
 // Mapped files.
 TEST(Buffer, BorrowedMemoryIsReadOnlyAndKeepsItsOwner) {
   auto owner = std::make_shared<std::string>("borrowed");
+  // The weak pointer sees whether the storage still holds the owner: while a slice lives it must,
+  // after the last one it must not.
   const std::weak_ptr<std::string> watch = owner;
   Buffer buffer = Buffer::wrap_host(bytes_of(*owner), owner);
   owner.reset();
@@ -125,6 +131,8 @@ TEST(Buffer, ImpossibleSizesAreErrors) {
   const auto negative = Buffer::allocate_host(-1);
   ASSERT_FALSE(negative);
   EXPECT_EQ(negative.error().message, "A buffer of -1 bytes is negative.");
+  // INT64_MAX plus the huge page would wrap in the mapping; 2^60 passes every sum and is beyond any
+  // address space, so that the system itself refuses.
   for (const int64_t size : {INT64_MAX, int64_t{1} << 60}) {
     const auto huge = Buffer::allocate_host(size);
     ASSERT_FALSE(huge);

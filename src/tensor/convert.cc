@@ -45,6 +45,7 @@ void narrow_any(DType dtype, const Source* row, std::byte* out, int64_t n) {
     case DType::kF64:
       return narrow_each(row, out, n, [](Source x) { return static_cast<double>(x); });
     case DType::kF32:
+      // Going f64 -> f32 -> f16 would round twice and move values that lie next to a midpoint.
       // From f64 this is the one rounding; from f32 it copies.
       return narrow_each(row, out, n, [](Source x) { return static_cast<float>(x); });
     case DType::kF16:
@@ -62,6 +63,7 @@ void narrow_any(DType dtype, const Source* row, std::byte* out, int64_t n) {
 
 // Numbers of one element a block; packed integers and quantised formats are not.
 bool can_widen(DType dtype) {
+  // i4, u4 and b1: no address of one element, hence no load<T>().
   const bool is_packed = dtype_info(dtype).block_size != 1;
   return is_float(dtype) || (is_integer(dtype) && !is_packed);
 }

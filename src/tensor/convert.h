@@ -22,12 +22,18 @@ namespace narrow_float {
 // the code of all ones is NaN and the other codes of the top exponent are finite.
 template <int E, int M, bool kHasInfinity>
 struct Format {
+  //    bit    E+M   E+M-1 .. M   M-1 .. 0
+  //           sign  exponent     mantissa      value (-1)^s * 2^(exponent - bias) * (1 + m / 2^M)
+  // Exponent 0 is 2^(1 - bias) * m / 2^M, without the leading 1.
   static constexpr int kMantissaBits = M;
   static constexpr int kBias = (1 << (E - 1)) - 1;
   static constexpr uint32_t kSign = 1u << (E + M);
   static constexpr uint32_t kTopExponent = ((1u << E) - 1) << M;
+  // The quiet NaN without payload; in the "fn" kind the only one. Codes without sign from kFirstNan
+  // on are NaNs, the smaller ones order like their values.
   static constexpr uint32_t kNan = kHasInfinity ? kTopExponent | 1u << (M - 1) : kSign - 1;
   static constexpr uint32_t kFirstNan = kHasInfinity ? kTopExponent + 1 : kNan;
+  // What a value past the largest finite one becomes without `saturate`.
   static constexpr uint32_t kOverflow = kHasInfinity ? kTopExponent : kNan;
   static constexpr uint32_t kLargest = kOverflow - 1;  // the largest finite code
 };
@@ -41,6 +47,8 @@ using F8E5M2 = Format<5, 2, true>;
 template <class F>
 constexpr float widen(uint32_t code) {
   constexpr uint32_t kExponentOne = 1u << 23;
+  // The difference of the two biases in the exponent field of an f32; 0 for bf16, whose codes are
+  // upper halves of f32 and need no other step.
   constexpr uint32_t kRebias = static_cast<uint32_t>(127 - F::kBias) << 23;
   const uint32_t sign = (code & F::kSign) != 0 ? 0x80000000u : 0;
   const uint32_t magnitude = code & (F::kSign - 1);
@@ -50,6 +58,8 @@ constexpr float widen(uint32_t code) {
     const float denormal =
         std::bit_cast<float>(bits + kExponentOne) - std::bit_cast<float>(kRebias + kExponentOne);
     bits = magnitude < (1u << F::kMantissaBits) ? std::bit_cast<uint32_t>(denormal) : bits;
+    // Infinity first, then NaN over it: without infinity kFirstNan is kLargest + 1, so that the
+    // second line takes all that the first one caught.
     bits = magnitude > F::kLargest ? 0x7F800000u : bits;
     bits = magnitude >= F::kFirstNan ? 0x7FC00000u : bits;
   }
@@ -70,6 +80,8 @@ constexpr uint32_t narrow(Source x, bool saturate) {
 
   const Bits bits = std::bit_cast<Bits>(x);
   const Bits magnitude = bits & ~kSourceSign;
+  // Ties to even by an integer addition: half a step less one, plus the last bit that stays. A
+  // carry out of the mantissa moves on into the exponent, which is the next code as it should be.
   const Bits odd = (magnitude >> kDropped) & 1;
   Bits code = (magnitude - kRebias + (Bits{1} << (kDropped - 1)) - 1 + odd) >> kDropped;
   if constexpr (kRebias != 0) {
@@ -81,6 +93,8 @@ constexpr uint32_t narrow(Source x, bool saturate) {
         std::bit_cast<Source>(std::min(magnitude, kFirstNormal)) + std::bit_cast<Source>(kStep);
     code = magnitude < kFirstNormal ? std::bit_cast<Bits>(sum) - kStep : code;
   }
+  // The bounds come after rounding: a value below the midpoint past the largest code rounds down to
+  // it and is no overflow.
   const Bits overflow = saturate ? F::kLargest : F::kOverflow;
   code = code > F::kLargest ? overflow : code;
   code = magnitude > kInfinity ? Bits{F::kNan} : code;
@@ -129,6 +143,9 @@ template <std::floating_point Float>
 constexpr Float round_even(Float x) {
   constexpr Float kFirstWhole = Float{1} / std::numeric_limits<Float>::epsilon();  // 2^23 or 2^52
   if (x > -kFirstWhole && x < kFirstWhole) {
+    // From 2^23 (2^52) on all values are whole, so the first operation rounds there, ties to even,
+    // and the second is exact. A negative x needs the other sign: x + 2^23 lies below 2^23, where
+    // halves still exist. The sign bit is set at the end, since -0.25 gives +0.
     const Float up = (x + kFirstWhole) - kFirstWhole;
     const Float down = (x - kFirstWhole) + kFirstWhole;
     using Bits = std::conditional_t<sizeof(Float) == 4, uint32_t, uint64_t>;
@@ -146,6 +163,8 @@ constexpr Int cast_to_int(Float x) {
   constexpr Int kHalf = std::numeric_limits<Int>::max() / 2 + 1;
   constexpr Float kEnd = static_cast<Float>(kHalf) * 2;
   constexpr Float kBegin = std::numeric_limits<Int>::is_signed ? -kEnd : Float{0};
+  // Comparisons with powers of two, which are exact in every float type; max() itself is not (2^31
+  // - 1 becomes 2^31 in f32), and a C++ cast of a value outside the range is undefined.
   if (x >= kEnd) return std::numeric_limits<Int>::max();
   if (x > kBegin) return static_cast<Int>(x);
   return x <= kBegin ? std::numeric_limits<Int>::min() : Int{0};

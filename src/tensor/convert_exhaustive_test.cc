@@ -36,6 +36,7 @@ std::vector<Run> make_runs(uint32_t largest, double past_largest, uint32_t overf
   std::vector<Run> runs;
   uint32_t begin = 0;
   for (uint32_t code = 0; code <= largest; ++code) {
+    // The midpoint of two neighbours is exact in f64: both have 11 bits or fewer.
     const double next = code == largest ? past_largest : widen(code + 1);
     const bool next_is_even = (code & 1) != 0;
     const uint32_t end = first_pattern((widen(code) + next) / 2, next_is_even);
@@ -81,6 +82,7 @@ void check_all(const std::vector<Run>& runs, uint32_t sign, Convert convert, Wid
   pool.run(static_cast<int64_t>(pieces.size()), [&](int64_t i, int) {
     wrong += count_wrong(pieces[static_cast<size_t>(i)], sign, convert);
   });
+  // A count, not an assertion for each pattern: 2^32 of those would cost more than the conversions.
   EXPECT_EQ(wrong.load(), 0);
   // NaNs: all payloads of both signs.
   int64_t lost = 0;
@@ -97,29 +99,36 @@ const auto kWidenBf16 = [](uint32_t c) { return bf16_to_f32(static_cast<uint16_t
 const auto kWidenE4M3 = [](uint32_t c) { return f8e4m3_to_f32(static_cast<uint8_t>(c)); };
 const auto kWidenE5M2 = [](uint32_t c) { return f8e5m2_to_f32(static_cast<uint8_t>(c)); };
 
+// The arguments of make_runs() are, for each format: the largest finite code, the value that one
+// code more would have, and the code of what lies past the midpoint of the two. f16: 65,504 is
+// 0x7BFF, the next step would be 65,536, which is infinity.
 TEST(EveryF32, ToF16) {
   check_all(
       make_runs(0x7BFF, 65536.0, 0x7C00, kWidenF16), 0x8000,
       [](float x) -> uint32_t { return to_f16(x); }, kWidenF16);
 }
 
+// 0x7F7F is (2 - 2^-7) * 2^127; one step more would be 2^128.
 TEST(EveryF32, ToBf16) {
   check_all(
       make_runs(0x7F7F, 0x1p128, 0x7F80, kWidenBf16), 0x8000,
       [](float x) -> uint32_t { return to_bf16(x); }, kWidenBf16);
 }
 
+// 0x7E is 448 and a step there is 32. Saturating: what lies past 464 keeps the largest code.
 TEST(EveryF32, ToE4M3Saturating) {
   check_all(
       make_runs(0x7E, 480.0, 0x7E, kWidenE4M3), 0x80,
       [](float x) -> uint32_t { return to_f8e4m3(x); }, kWidenE4M3);
 }
 
+// The format has no infinity: 0x7F, its NaN, stands for what is too large.
 TEST(EveryF32, ToE4M3WithNan) {
   const auto convert = [](float x) -> uint32_t { return to_f8e4m3(x, false); };
   check_all(make_runs(0x7E, 480.0, 0x7F, kWidenE4M3), 0x80, convert, kWidenE4M3);
 }
 
+// 0x7B is 57,344 and a step there is 8,192.
 TEST(EveryF32, ToE5M2WithInfinity) {
   check_all(
       make_runs(0x7B, 65536.0, 0x7C, kWidenE5M2), 0x80,

@@ -81,6 +81,7 @@ TEST(NarrowFloat, EveryCodeWidensToItsValueAndComesBack) {
 // The f64 neighbours of a midpoint lie closer to it than f32 can say: two roundings would fail.
 TEST(NarrowFloat, MidpointsGoToEvenAndTheirNeighboursToTheNearest) {
   for (const FormatFacts& f : kFormats) {
+    // All pairs of finite neighbours, denormal ones too.
     for (uint32_t code = 0; std::isfinite(value_of(f, code + 1)); ++code) {
       const double middle = (value_of(f, code) + value_of(f, code + 1)) / 2;
       const uint32_t even = code + (code & 1);
@@ -99,11 +100,13 @@ TEST(NarrowFloat, MidpointsGoToEvenAndTheirNeighboursToTheNearest) {
 
 // Each format has its own end.
 TEST(NarrowFloat, OverflowFollowsTheFormatAndTheSaturateArgument) {
+  // 65,520 is the midpoint of 65,504 and 65,536; 0x7BFF is odd, so the tie goes up to infinity.
   EXPECT_EQ(to_f16(65519.996f), 0x7BFF);
   EXPECT_EQ(to_f16(65520.0f), 0x7C00);
   EXPECT_EQ(to_f16(-1e30), 0xFC00);
   EXPECT_EQ(to_bf16(3.4e38f), 0x7F80);
   EXPECT_EQ(to_bf16(1e300), 0x7F80);
+  // 464 is the midpoint of 448 and 480; 0x7E is even, so the tie stays finite, other than in f16.
   EXPECT_EQ(to_f8e4m3(464.0f), 0x7E);
   EXPECT_EQ(to_f8e4m3(465.0f), 0x7E);
   EXPECT_EQ(to_f8e4m3(464.0f, false), 0x7E);
@@ -140,6 +143,7 @@ TEST(RoundEven, KeepsSignsAndSpecialValues) {
   EXPECT_EQ(round_even(0.5f), 0.0f);
   EXPECT_EQ(round_even(1.5f), 2.0f);
   EXPECT_EQ(round_even(-2.5f), -2.0f);
+  // The largest f32 below 1/2: adding 1/2 and truncating would round it up to 1.
   EXPECT_EQ(round_even(0.49999997f), 0.0f);
   EXPECT_EQ(round_even(8388607.5f), 8388608.0f);
   EXPECT_EQ(round_even(-1e30f), -1e30f);
@@ -166,6 +170,7 @@ TEST(IntegerConversion, CastTruncatesThenClamps) {
   EXPECT_EQ(cast_to_int<int32_t>(2147483648.0f), std::numeric_limits<int32_t>::max());
   EXPECT_EQ(cast_to_int<int32_t>(-2147483648.5), std::numeric_limits<int32_t>::min());
   EXPECT_EQ(cast_to_int<uint64_t>(kInf), std::numeric_limits<uint64_t>::max());
+  // The largest f32 below 2^64: inside the range, but past that of a signed conversion.
   EXPECT_EQ(cast_to_int<uint64_t>(0x1.fffffep63f), 0xFFFFFF0000000000u);
   EXPECT_EQ(cast_to_int<int64_t>(kNan), 0);
 }
@@ -173,6 +178,7 @@ TEST(IntegerConversion, CastTruncatesThenClamps) {
 // Packed types keep low bits.
 TEST(IntegerConversion, CastToFourBitsWraps) {
   EXPECT_EQ(cast_to_i4(7.9f), 7);
+  // A cast to i4 keeps the low 4 bits, as casts to packed types do; it does not saturate.
   EXPECT_EQ(cast_to_i4(8.0f), -8);
   EXPECT_EQ(cast_to_i4(-9.0f), 7);
   EXPECT_EQ(cast_to_i4(kNan), 0);
@@ -184,6 +190,7 @@ TEST(IntegerConversion, CastToFourBitsWraps) {
 TEST(IntegerConversion, RoundToRangeClampsBothEnds) {
   EXPECT_EQ(round_to_range(7.5f, -8, 7), 7);
   EXPECT_EQ(round_to_range(-kInf, -8, 7), -8);
+  // 3e9 is past int32: the conversion inside must saturate before the range does.
   EXPECT_EQ(round_to_range(3e9f, -127, 127), 127);
   EXPECT_EQ(round_to_range(2.5f, 0, 15), 2);
   EXPECT_EQ(round_to_range(kNan, -8, 7), 0);
@@ -191,6 +198,8 @@ TEST(IntegerConversion, RoundToRangeClampsBothEnds) {
 
 // All dtypes, odd addresses.
 TEST(Rows, EveryPlainTypeWidensAndEveryFloatNarrows) {
+  // At most 3 significant bits and magnitudes from 1.5 to 96: exact even in f8e5m2. 7 elements, so
+  // that a vectorised loop has a tail.
   const std::vector<float> values = {0.0f, -1.5f, 2.0f, 96.0f, -3.0f, 1.75f, 4.0f};
   const auto n = static_cast<int64_t>(values.size());
   for (DType dtype :

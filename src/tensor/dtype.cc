@@ -22,6 +22,14 @@ constexpr DTypeInfo quantized(DType d, std::string_view name, int block, int byt
   return {d, name, block, bytes, false, false, true};
 }
 
+// Bytes of the formats, field by field (f16 scale 2, f16 minimum 2, then scales and integers):
+//   q4_0 2 + 16, q4_1 4 + 16, q5_0 2 + 4 + 16, q5_1 4 + 4 + 16, q8_0 2 + 32
+//   q2_K 16 + 64 + 4, q3_K 32 + 64 + 12 + 2, q4_K 4 + 12 + 128, q5_K 4 + 12 + 32 + 128,
+//   q6_K 128 + 64 + 16 + 2, q8_K (activations) 4 + 256 + 32: an f32 scale, bytes, 16 i16 sums
+//   iq1_s 2 + 32 + 16, iq1_m 32 + 16 + 8, iq2_xxs 2 + 64, iq2_xs 2 + 64 + 8,
+//   iq2_s 2 + 32 + 32 + 8 + 8, iq3_xxs 2 + 64 + 32, iq3_s 2 + 64 + 8 + 32 + 4, iq4_nl 2 + 16,
+//   iq4_xs 2 + 2 + 4 + 128, tq1_0 32 + 16 + 4 + 2, tq2_0 64 + 2, mxfp4 1 + 16, nvfp4 4 + 32,
+//   q1_0 2 + 16 (128 signs), q2_0 2 + 16 (64 pairs)
 constexpr std::array<DTypeInfo, kNumDTypes> kTable = {
     floating(DType::kF64, "f64", 8),
     floating(DType::kF32, "f32", 4),

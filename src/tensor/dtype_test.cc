@@ -22,6 +22,7 @@ TEST(DType, NamesRoundTripAndAreDistinct) {
 
 // No prefixes, no case.
 TEST(DType, UnknownNamesAreNothing) {
+  // "q4" is the beginning of three names and "f32 " is one with a blank: neither may match.
   for (const std::string_view name : {"", "q9_9", "F32", "f32 ", "Q4_K", "float32", "q4"}) {
     EXPECT_FALSE(find_dtype(name)) << name;
   }
@@ -30,6 +31,7 @@ TEST(DType, UnknownNamesAreNothing) {
 // Kernels switch on it.
 TEST(DType, EachTypeIsOfOneKindAtMost) {
   for (const DTypeInfo& info : all_dtypes()) {
+    // Complex types are of no kind: no arithmetic kernel may take them by a test of kinds.
     const int kinds = int{info.is_float} + int{info.is_integer} + int{info.is_quantized};
     const bool is_complex = info.name.starts_with("complex");
     EXPECT_EQ(kinds, is_complex ? 0 : 1) << info.name;
@@ -57,6 +59,8 @@ TEST(DType, BlocksHaveTheStatedBitsPerWeight) {
   const auto bits = [](DType dtype) {
     return dtype_info(dtype).block_bytes * 8.0 / dtype_info(dtype).block_size;
   };
+  // 4 bits an element and 16 for the scale of 32: 4 + 16 / 32. The other values follow in the same
+  // way from the fields of a block, which src/tensor/formats pictures.
   EXPECT_EQ(bits(DType::kQ4_0), 4.5);
   EXPECT_EQ(bits(DType::kQ8_0), 8.5);
   EXPECT_EQ(bits(DType::kQ2_K), 2.625);

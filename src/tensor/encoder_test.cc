@@ -52,6 +52,8 @@ std::vector<float> sample_row() {
   for (size_t i = 0; i < x.size(); ++i) {
     int32_t sum = 0;
     for (int k = 0; k < 4; ++k) {
+      // A linear congruential generator modulo 2^32; only its high half is used, since the low bits
+      // repeat soon.
       state = state * 1664525u + 1013904223u;
       sum += static_cast<int32_t>(state >> 16) - 32768;
     }
@@ -74,6 +76,8 @@ class EncoderGolden : public testing::Test {
     while (std::getline(index, line)) {
       std::istringstream fields(line);
       std::string name, skipped;
+      // Columns of index.tsv: name, four facts that this test does not need, and the error of each
+      // row.
       fields >> name >> skipped >> skipped >> skipped >> skipped;
       for (double& rmse : rmse_[name]) fields >> rmse;
     }
@@ -129,6 +133,7 @@ TEST(Encoder, OneNanOrInfinityMakesItsBlockNotFinite) {
       const std::vector<float> decoded = round_trip(dtype, x);
       const auto size = static_cast<size_t>(dtype_info(dtype).block_size);
       for (size_t i = 0; i < x.size(); ++i) {
+        // mxfp4 has no NaN in its scale byte: it marks the block by values past the range of f32.
         const bool is_bad =
             dtype == DType::kMXFP4 ? std::isinf(decoded[i]) : std::isnan(decoded[i]);
         EXPECT_EQ(is_bad, i / size == 37 / size) << dtype_name(dtype) << " " << i;
@@ -141,6 +146,8 @@ TEST(Encoder, OneNanOrInfinityMakesItsBlockNotFinite) {
 TEST(Encoder, ValuesPastTheRangeSaturateWithTheirSign) {
   for (DType dtype : encodable_blocks()) {
     std::vector<float> x(256, 0.0f);
+    // Squares of 3e38 are infinite: without the bound of copy_bounded() every error would be
+    // infinity, no trial would be better than another, and the scale could become NaN.
     for (size_t i = 0; i < x.size(); ++i) x[i] = i % 2 == 0 ? 3e38f : -3e38f;
     const std::vector<float> decoded = round_trip(dtype, x);
     for (size_t i = 0; i < x.size(); ++i) {
@@ -153,6 +160,8 @@ TEST(Encoder, ValuesPastTheRangeSaturateWithTheirSign) {
 // They become 0.
 TEST(Encoder, DenormalsAreTooSmallForAnF16Scale) {
   for (DType dtype : encodable_blocks()) {
+    // A denormal f32 far below 2^-24, the least f16. mxfp4 could scale by 2^-126 at the least, and
+    // 1e-40 rounds to 0 there too.
     const std::vector<float> x(256, -1e-40f);
     for (float w : round_trip(dtype, x)) ASSERT_EQ(w, 0) << dtype_name(dtype);
   }
@@ -161,6 +170,7 @@ TEST(Encoder, DenormalsAreTooSmallForAnF16Scale) {
 // No search needed.
 TEST(Encoder, ConstantBlocksAreExactWhereTheFormatHoldsThem) {
   const std::vector<float> x(32, 0.75f);
+  // With a minimum a constant is scale 0 and minimum 0.75. q4_0 holds -8 with q = -8 and scale 1.
   EXPECT_EQ(round_trip(DType::kQ4_1, x), x);
   EXPECT_EQ(round_trip(DType::kQ5_1, x), x);
   EXPECT_EQ(round_trip(DType::kQ4_0, std::vector<float>(32, -8.0f)), std::vector<float>(32, -8.0f));
@@ -182,10 +192,13 @@ TEST(Encoder, Q8ErrorIsHalfAStep) {
 // As the standard says.
 TEST(Encoder, Mxfp4KeepsItsOwnValuesAndTakesTiesToTheEvenCode) {
   std::vector<float> x(32, 0.0f);
+  // The magnitudes of e2m1 (OCP MX 1.0): 0, 0.5, 1, 1.5, 2, 3, 4, 6. 6 is the largest, so the block
+  // scale is 1 and the others must come back unchanged.
   const std::vector<float> values = {6, -6, 4, 3, 2, 1.5f, 1, 0.5f, -0.5f, -3};
   std::copy(values.begin(), values.end(), x.begin());
   EXPECT_EQ(round_trip(DType::kMXFP4, x), x);
   const std::vector<float> ties = {5, 3.5f, 2.5f, 1.75f, 1.25f, 0.75f, 0.25f, -1.25f};
+  // Midpoints of neighbours go to the code whose last bit is 0: 0, 1, 2 and 4.
   const std::vector<float> even = {4, 4, 2, 2, 1, 1, 0, -1};
   std::copy(ties.begin(), ties.end(), x.begin() + 16);
   const std::vector<float> decoded = round_trip(DType::kMXFP4, x);
@@ -214,6 +227,8 @@ TEST(Encoder, EveryFloatAndNoReadOnlyFormatCanBeEncoded) {
 // A quantised cache and its products are strict, so these bytes may never change.
 TEST(Encoder, BytesAreFrozen) {
   const std::map<DType, uint64_t> frozen = {
+      // Hashes of what this code wrote when it was frozen: a change of any order of operations
+      // shows here, though every other test of errors may still pass.
       {DType::kQ8_0, 11538171689977968597u}, {DType::kQ4_0, 10853722534366444919u},
       {DType::kQ4_1, 11279304400015548702u}, {DType::kQ5_0, 2053265688378143014u},
       {DType::kQ5_1, 14546550862319100791u},

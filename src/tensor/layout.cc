@@ -17,6 +17,7 @@ std::string_view layout_name(LayoutKind kind) {
     case LayoutKind::kPrivate:
       return "private";
   }
+  // A number that is no enumerator can come from a cast alone; messages must not crash on it.
   return "unknown";
 }
 

@@ -29,6 +29,7 @@ Result<Shape> Shape::make(std::span<const int64_t> dims) {
     // Extents of 0 count as 1: then the product of any subset of axes, such as num_rows(), fits
     // too.
     const auto next = checked_multiply(product, std::max<int64_t>(extent, 1));
+    // 2^62 and not 2^63: the sum of two counts fits too.
     if (!next || *next >= int64_t{1} << 62) {
       return fail::invalid("A shape with the extent {} has 2^62 elements or more.", extent);
     }

@@ -38,6 +38,7 @@ TEST(Shape, CountsRowsAndElements) {
 // Loops over rows must not index them.
 TEST(Shape, AnExtentOfZeroHasNoElementsButRows) {
   EXPECT_EQ((Shape{4, 0}).num_elements(), 0);
+  // num_rows() is the product of all extents but the last: rows of no elements are rows.
   EXPECT_EQ((Shape{4, 0}).num_rows(), 4);
   EXPECT_EQ((Shape{0, 4}).num_rows(), 0);
   EXPECT_EQ((Shape{0, 4}).last(), 4);
@@ -46,6 +47,7 @@ TEST(Shape, AnExtentOfZeroHasNoElementsButRows) {
 // Bytes must fit 64 bits.
 TEST(Shape, TheLargestCountIsBelowTwoToThe62) {
   constexpr int64_t kHuge = int64_t{1} << 31;
+  // 2^31 * (2^31 - 1) is 2^62 - 2^31: allowed, and 2^31 * 2^31 is the first product that is not.
   EXPECT_TRUE(make({kHuge, kHuge - 1}));
   const auto over = make({kHuge, kHuge});
   ASSERT_FALSE(over);
@@ -68,6 +70,7 @@ TEST(Shape, NegativeExtentsAndHighRanksAreErrors) {
   const auto negative = make({2, -1});
   ASSERT_FALSE(negative);
   EXPECT_EQ(negative.error().message, "The extent -1 of a shape is negative.");
+  // Its negation does not fit: a check by absolute value would let it pass.
   EXPECT_FALSE(make({INT64_MIN}));
   EXPECT_TRUE(make({1, 1, 1, 1, 1, 1, 1, 1}));
   const auto deep = make({1, 1, 1, 1, 1, 1, 1, 1, 1});

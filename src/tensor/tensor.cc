@@ -13,6 +13,8 @@ Result<int64_t> dense_size_bytes(DType dtype, const Shape& shape) {
   // A shape from a list of extents was never checked: negative ones would give a negative size.
   QUERN_TRY(Shape::make(shape.dims()));
   const DTypeInfo& info = dtype_info(dtype);
+  // Blocks run along the last axis and never across the end of a row; last() of a scalar is 1,
+  // which no type of packed elements divides.
   if (shape.last() % info.block_size != 0) {
     return fail::invalid("The last extent {} of a {} tensor is not a multiple of its block of {}.",
                          shape.last(), info.name, info.block_size);
@@ -27,6 +29,7 @@ Result<int64_t> dense_size_bytes(DType dtype, const Shape& shape) {
 
 Result<Tensor> Tensor::make(DType dtype, const Shape& shape, Buffer buffer) {
   QUERN_ASSIGN_OR_RETURN(const int64_t needed, dense_size_bytes(dtype, shape));
+  // A larger buffer is taken: slices of a file may run to the file's end.
   if (buffer.size_bytes() < needed) {
     return fail::invalid("A {} tensor of shape {} needs {} bytes; the buffer has {}.",
                          dtype_name(dtype), shape.to_string(), needed, buffer.size_bytes());
@@ -47,6 +50,7 @@ Result<Tensor> Tensor::zeros(DType dtype, const Shape& shape) {
 Result<Tensor> Tensor::from_bytes(DType dtype, const Shape& shape,
                                   std::span<const std::byte> bytes) {
   QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(dtype, shape));
+  // Other than in make(): bytes that are left over mean a caller with another shape in mind.
   if (size != static_cast<int64_t>(bytes.size())) {
     return fail::invalid("A {} tensor of shape {} has {} bytes; {} were given.", dtype_name(dtype),
                          shape.to_string(), size, bytes.size());

@@ -33,6 +33,7 @@ TEST(Tensor, EveryElementTypeReadsAsItsWidth) {
   const std::array<uint8_t, 8> raw = {1, 2, 3, 4, 5, 6, 7, 8};
   const auto bytes = std::as_bytes(std::span(raw));
   const auto i64 = Tensor::from_bytes(DType::kI64, Shape{1}, bytes).value();
+  // Bytes 1 to 8 in order: the first byte is the lowest, as on a little-endian host.
   EXPECT_EQ(i64.read_as<int64_t>().value(), std::vector<int64_t>{0x0807060504030201});
   const auto u16 = Tensor::from_bytes(DType::kU16, Shape{4}, bytes).value();
   EXPECT_EQ(u16.read_as<uint16_t>().value(),
@@ -51,6 +52,7 @@ TEST(Tensor, ReadingAsAnotherWidthIsAnError) {
   const Tensor blocks = Tensor::zeros(DType::kQ8_0, Shape{32}).value();
   EXPECT_FALSE(blocks.read_as<int8_t>());
   const Tensor nibbles = Tensor::zeros(DType::kI4, Shape{2}).value();
+  // One byte holds two of its elements: the byte size alone would fit.
   EXPECT_FALSE(nibbles.read_as<int8_t>());
 }
 
@@ -110,6 +112,7 @@ TEST(Tensor, ReshapeKeepsBlocksWhole) {
   const Tensor tensor = Tensor::zeros(DType::kQ4_0, Shape{4, 64}).value();
   EXPECT_TRUE(tensor.reshape(Shape{2, 128}));
   EXPECT_TRUE(tensor.reshape(Shape{8, 32}));
+  // 256 elements as before, but rows of 16 would cut a block of 32 in two.
   EXPECT_FALSE(tensor.reshape(Shape{16, 16}));
 }
 
@@ -135,6 +138,7 @@ TEST(Tensor, TheCountOfValuesMustFit) {
 
 // 34 bytes for 32 elements.
 TEST(DenseSize, CountsWholeBlocks) {
+  // 3 rows of 2 blocks of 18 bytes.
   EXPECT_EQ(dense_size_bytes(DType::kQ4_0, Shape{3, 64}).value(), 3 * 2 * 18);
   EXPECT_EQ(dense_size_bytes(DType::kI4, Shape{5, 6}).value(), 15);
   EXPECT_EQ(dense_size_bytes(DType::kB1, Shape{16}).value(), 2);
@@ -153,6 +157,7 @@ TEST(DenseSize, HugeAndNegativeShapesAreErrors) {
   EXPECT_TRUE(dense_size_bytes(DType::kU8, Shape{(int64_t{1} << 62) - 1}));
   // Shapes that did not go through Shape::make().
   EXPECT_FALSE(dense_size_bytes(DType::kF32, Shape{-1}));
+  // The product of two negative extents is positive: only the extents themselves show the mistake.
   EXPECT_FALSE(dense_size_bytes(DType::kF32, Shape{-2, -3}));
   EXPECT_FALSE(dense_size_bytes(DType::kU8, Shape{int64_t{1} << 40, int64_t{1} << 40}));
   EXPECT_FALSE(Tensor::zeros(DType::kF32, Shape{-4}));

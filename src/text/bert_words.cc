@@ -24,6 +24,7 @@ constexpr Range kIdeographs[] = {{0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x2000
 
 // CJK ideographs, each of which is a word of its own; the ranges are those of BERT's tokenizer.
 bool is_ideograph(uint32_t c) {
+  // Two comparisons for most letters: the first ranges hold nearly all ideographs in use.
   for (const Range& range : kIdeographs) {
     if (c >= range.first && c <= range.last) return true;
   }
@@ -53,6 +54,7 @@ bool is_punctuation(uint32_t c) {
            (c >= 0x7B && c <= 0x7E);
   }
   const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  // The seven P categories are neighbours in the library's enumeration: Pc, Pd, Ps, Pe, Pi, Pf, Po.
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
 }
 
@@ -65,6 +67,7 @@ void push_without_accents(uint32_t c, std::vector<uint32_t>& out) {
       static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE), &boundary);
   for (utf8proc_ssize_t i = 0; i < count && i < static_cast<utf8proc_ssize_t>(parts.size()); ++i) {
     const utf8proc_int32_t part = parts[static_cast<size_t>(i)];
+    // Mn: combining marks without width, which is what a decomposed accent is.
     if (utf8proc_category(part) != UTF8PROC_CATEGORY_MN) out.push_back(static_cast<uint32_t>(part));
   }
 }
@@ -127,6 +130,7 @@ std::vector<std::string> bert_words(std::string_view text, const BertNormalizati
     }
     if (is_removed(c)) continue;
     letters.clear();
+    // Accents before case: İ decomposes to I and a dot, and loses the dot before it is lowered.
     if (options.strip_accents) {
       push_without_accents(c, letters);
     } else {

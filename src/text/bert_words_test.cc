@@ -16,23 +16,33 @@ std::string words(std::string_view text, const BertNormalization& options = {}) 
 
 // Expected words from Hugging Face tokenizers 0.23 (BertNormalizer, BertPreTokenizer).
 TEST(BertWords, LowersAndTakesAccentsOff) {
+  // U+0301 is an accent as a mark of its own, ü and É carry theirs in one code point: both kinds
+  // must go. U+0130 is a dotted capital I, whose lower case is two code points, i and the dot
+  // U+0307.
   EXPECT_EQ(words("Füh\u0301rer ÉCOLE \u0130x"), "fuhrer|ecole|ix");
   EXPECT_EQ(words("Füh\u0301rer", {.lowercase = false, .strip_accents = false}), "Füh\u0301rer");
   EXPECT_EQ(words("\u0130x", {.lowercase = true, .strip_accents = false}), "i\u0307x");
   EXPECT_EQ(words("ÉCOLE", {.lowercase = false, .strip_accents = true}), "ECOLE");
 }
 
+// The signs $ ( ) are punctuation here although Unicode calls $ a symbol: BERT counts all ASCII
+// signs. Hangul syllables come apart into their jamo, as taking accents off decomposes the text.
 TEST(BertWords, PunctuationAndIdeographsStandAlone) {
   EXPECT_EQ(words("don't $5.0 (a)\u3002"), "don|'|t|$|5|.|0|(|a|)|\u3002");
   EXPECT_EQ(words("ab漢字cd \uAC00\uAC01"), "ab|漢|字|cd|\u1100\u1161\u1100\u1161\u11A8");
 }
 
+// Tab, CR and LF separate; the other control characters, U+0085 and the vertical tab among them,
+// vanish and so join what stands around them ("def").
 TEST(BertWords, WhiteSpaceOfAllKindsSeparates) {
   EXPECT_EQ(words(" \t\r\n a\u00A0b\u3000c\u2028d\u0085e\vf"), "a|b|c|def");
   EXPECT_EQ(words(""), "");
   EXPECT_EQ(words(" \n"), "");
 }
 
+// A zero byte, a format character, a byte order mark, a private-use character, U+FFFD itself and
+// broken UTF-8. Strings are cut after \x01 and \xFF because a hexadecimal escape would go on with
+// the letter behind it.
 TEST(BertWords, ControlCharactersAndBrokenBytesVanish) {
   EXPECT_EQ(words(std::string_view("a\0b\x01"
                                    "c",
@@ -56,6 +66,9 @@ void expect_words(const BertNormalization& options, const std::vector<WordsCase>
   }
 }
 
+// Rows to notice: ① and ﬁ stay, as the decomposition is canonical (NFD), not one of compatibility;
+// ß is not spelled out; the skin tone behind the thumb is a symbol and no punctuation, so it stays
+// with it; a final sigma stays what it is; Kana is no ideograph and forms words.
 // BertNormalizer and BertPreTokenizer of the Rust library `tokenizers` 0.23.
 TEST(BertWords, AreThoseOfHuggingFace) {
   // lowercase true, strip_accents true

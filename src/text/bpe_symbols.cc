@@ -23,6 +23,7 @@ class Interner {
   explicit Interner(const TokenTable& table) : table_(table), next_(table.size()) {}
   // The same text has the same number each time.
   int32_t symbol(std::string_view text) {
+    // The lowest id with this text, so that merges lead to the token that a look-up by text gives.
     int32_t id = table_.find(text);
     if (id < 0) id = others_.find(text);
     return id >= 0 ? id : others_.insert(kept_.emplace_back(text), next_++);
@@ -33,8 +34,10 @@ class Interner {
     std::string letter;
     append_utf8(byte_to_letter(byte), letter);
     const int32_t id = symbol(letter);
+    // A letter of one byte is ASCII and the byte itself: token text and byte cannot differ.
     if (id >= table_.size() || letter.size() == 1) return id;
     const bool is_text = table_.type(id) == TokenType::kUserDefined || table_.is_special(id);
+    // A number that nothing else has and that is no token: the byte has no token of its own.
     return is_text ? next_++ : id;
   }
 
@@ -64,6 +67,7 @@ Result<BpeSymbols> BpeSymbols::make(const TokenTable& table, std::span<const std
   std::string joined;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const std::string_view merge = merges[rank];
+    // Letters of the byte alphabet are never a blank, so the first one separates the two sides.
     const size_t space = merge.find(' ', 1);  // the left side is never empty
     if (space == std::string_view::npos || space + 1 == merge.size()) {
       return fail::invalid("Merge {} is '{}'; it needs two sides with a space between.", rank,

@@ -19,6 +19,8 @@ namespace quern {
 class BpeSymbols {
  public:
   // Errors: kInvalidArgument for a merge without two sides.
+  //   symbol  0 ... table.size() - 1   tokens
+  //           table.size() ...         bytes without a token, and results of merges that are none
   static Result<BpeSymbols> make(const TokenTable& table, std::span<const std::string> merges);
 
   // Null where the two do not merge.

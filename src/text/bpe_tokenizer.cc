@@ -17,8 +17,7 @@ namespace quern {
 namespace {
 
 // Byte-level BPE (Sennrich et al. 2016; Radford et al. 2019): words by a pre-tokenizer, then merges
-// by
-// priority over their bytes. Immutable.
+// by priority over their bytes. Immutable.
 class BpeTokenizer final : public Tokenizer {
  public:
   // The parts were checked by make_bpe_tokenizer().
@@ -35,6 +34,7 @@ class BpeTokenizer final : public Tokenizer {
   // The begin and end tokens of this kind.
   static Frame frame_of(const TokenTable& table, const Vocabulary& v,
                         const PreTokenizerSpec& spec) {
+    // The file decides where it says something; else the model's family, by its pre-tokenizer.
     Frame frame;
     frame.has_begin = v.add_bos.value_or(spec.add_bos);
     frame.has_end = v.add_eos.value_or(false);
@@ -103,6 +103,8 @@ Result<void> BpeTokenizer::encode_parts(std::span<const TextPart> parts,
     std::string replaced;
     if (may_replace_ && lacks_token(text)) text = replaced = with_replacements(text);
     while (!text.empty()) {
+      // Patterns need valid UTF-8; the bytes between two valid stretches are words without a
+      // pattern.
       const size_t valid = valid_utf8_prefix(text);
       QUERN_ASSIGN_OR_RETURN(const auto* words, session.split(text.substr(0, valid)));
       for (const std::string_view word : *words) QUERN_TRY(encode_word(word, scratch, ids));
@@ -145,6 +147,7 @@ Result<void> BpeTokenizer::encode_word(std::string_view word, MergeScratch& scra
     }
   }
   scratch.symbols.clear();
+  // Every byte is a symbol at first: merges rebuild the characters.
   for (const char c : word) scratch.push(symbols_.symbol_of_byte(static_cast<uint8_t>(c)), 1);
   merge_symbols(scratch, [this](const Symbol& left, const Symbol& right) {
     return symbols_.find_merge(left.id, right.id);

@@ -10,6 +10,8 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
+// A byte's token has the byte as its id, so 'a' in an expected list is the token of the byte a;
+// what is given begins at 256. A text that begins with < becomes a control token.
 // 256 byte tokens, then what is given.
 Vocabulary bytes_and(std::vector<std::string> more, std::vector<std::string> merges) {
   Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2", .merges = std::move(merges)};
@@ -44,6 +46,8 @@ std::string error_of(const Vocabulary& v) {
   return tokenizer ? "" : tokenizer.error().message;
 }
 
+// Merging from left to right would give "ab" and "c", or "abc"; "b c" has the first rank and leaves
+// nothing that "ab c" could join.
 TEST(BpeTokenizer, MergesInTheOrderOfTheFile) {
   const auto tokenizer = make(bytes_and({"bc", "ab", "abc"}, {"b c", "a b", "ab c"}));
   EXPECT_EQ(encode(*tokenizer, "abc"), (Ids{'a', 256}));  // "b c" comes first
@@ -51,6 +55,8 @@ TEST(BpeTokenizer, MergesInTheOrderOfTheFile) {
   EXPECT_EQ(encode(*tokenizer, ""), Ids{});
 }
 
+// "ignore_merges" of a tokenizer.json: a word that is a token is taken as it is, although its
+// merges lead elsewhere. "abca" is no token, so its merges apply.
 TEST(BpeTokenizer, WholeWordsAreNotMergedWhereTheModelSaysSo) {
   Vocabulary v = bytes_and({"bc", "ab", "abc"}, {"b c", "a b", "ab c"});
   v.pre_tokenizer = "llama-bpe";
@@ -59,6 +65,8 @@ TEST(BpeTokenizer, WholeWordsAreNotMergedWhereTheModelSaysSo) {
   EXPECT_EQ(encode(*make(v), "abca"), (Ids{'a', 256, 'a'}));
 }
 
+// "xy" is no token, yet a step on the way to one: it must be kept while merging and come apart only
+// if it is left at the end. "p q" leads to nothing at all.
 TEST(BpeTokenizer, AMergeIntoNoTokenFallsBackToBytes) {
   const auto tokenizer = make(bytes_and({"xyz"}, {"x y", "xy z", "p q"}));
   EXPECT_EQ(encode(*tokenizer, "xyz"), Ids{256});
@@ -66,6 +74,8 @@ TEST(BpeTokenizer, AMergeIntoNoTokenFallsBackToBytes) {
   EXPECT_EQ(encode(*tokenizer, "pq"), (Ids{'p', 'q'}));
 }
 
+// A vocabulary of the token of one byte: b is then unknown, and an error while no token stands for
+// unknown text.
 TEST(BpeTokenizer, BytesWithoutATokenAreUnknownOrAnError) {
   Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2", .tokens = {"a", "[U]"}};
   const auto refused = make(v)->encode("ab");
@@ -79,6 +89,8 @@ TEST(BpeTokenizer, BytesWithoutATokenAreUnknownOrAnError) {
 
 TEST(BpeTokenizer, AnyBytesComeBack) {
   const auto tokenizer = make(bytes_and({"\u0120t", "ab"}, {"\u0120 t", "a b"}));
+  // Bytes that never occur, a character of three bytes that lacks its last, a surrogate, and a
+  // character of four that lacks two at the very end.
   const std::string text = "ab t\xFF\xFE t\xE2\x82 ab\xED\xA0\x80\xF0\x9F";
   EXPECT_EQ(tokenizer->decode(encode(*tokenizer, text)), text);
   // Neither side of a broken byte merges over it, and each side is a text of its own.
@@ -89,6 +101,8 @@ TEST(BpeTokenizer, AnyBytesComeBack) {
   EXPECT_EQ(encode(*tokenizer, "\xFF t"), (Ids{0xFF, 256}));
 }
 
+// The letters of the bytes FF and FE are U+00FF and U+00FE themselves; the token 256 is what the
+// only merge makes of them.
 TEST(BpeTokenizer, BrokenBytesInARunAreMergedAsOneWord) {
   Vocabulary v = bytes_and({}, {"\u00FF \u00FE"});
   v.tokens.push_back("\u00FF\u00FE");
@@ -99,6 +113,9 @@ TEST(BpeTokenizer, BrokenBytesInARunAreMergedAsOneWord) {
             (Ids{'a', 256, 'b'}));
 }
 
+// U+FFFD in UTF-8 is EF BF BD, which the two merges make token 256. Without a token for the byte
+// F1, a whole character (F1 80 80 80) is one U+FFFD, while in a broken sequence each byte counts
+// for itself.
 TEST(BpeTokenizer, WhatHasNoTokenBecomesTheReplacementCharacter) {
   Vocabulary v = bytes_and({"\u00EF\u00BF\u00BD"}, {"\u00EF \u00BF", "\u00EF\u00BF \u00BD"});
   v.tokens[0xF1] = "(no F1)";
@@ -115,6 +132,8 @@ TEST(BpeTokenizer, WhatHasNoTokenBecomesTheReplacementCharacter) {
   EXPECT_EQ(tokenizer->decode(Ids{0xF8}), "\u00F8");
 }
 
+// Text of a user must not be able to end a turn: unless asked for, the ten characters of <|im_end|>
+// are ten byte tokens. Its text alone makes the token the end of a turn.
 TEST(BpeTokenizer, SpecialTokensAreReadOnlyOnDemand) {
   Vocabulary v = bytes_and({"<|im_end|>"}, {});
   const auto tokenizer = make(v);
@@ -126,6 +145,8 @@ TEST(BpeTokenizer, SpecialTokensAreReadOnlyOnDemand) {
   EXPECT_EQ(tokenizer->special_ids().eot, 256);
 }
 
+// The order of the three sources: the caller's option, the file's flag, the default of the
+// pre-tokenizer's model.
 TEST(BpeTokenizer, BeginAndEndAreAddedWhereTheFileOrTheModelSaysSo) {
   Vocabulary v = bytes_and({"<b>", "<e>"}, {});
   v.special.bos = 256;
@@ -140,6 +161,8 @@ TEST(BpeTokenizer, BeginAndEndAreAddedWhereTheFileOrTheModelSaysSo) {
   EXPECT_EQ(encode(*make(v), "a"), (Ids{256, 'a'}));
 }
 
+// Found on encoding and not when the tokenizer is made: such a file is still of use without special
+// tokens.
 TEST(BpeTokenizer, AMissingBeginTokenIsAnErrorWhenItIsWanted) {
   Vocabulary v = bytes_and({}, {});
   v.add_bos = true;
@@ -152,6 +175,8 @@ TEST(BpeTokenizer, AMissingBeginTokenIsAnErrorWhenItIsWanted) {
             "The model wants a begin token, and its vocabulary names none.");
 }
 
+// The text of a token is in the letters of bytes, its bytes are what it stands for. Ids of no token
+// (-1, one past the last, far outside) give nothing and must not be read from memory.
 TEST(BpeTokenizer, TokensHaveATextAndBytes) {
   const auto tokenizer = make(bytes_and({"\u0120the", "<|x|>"}, {}));
   EXPECT_EQ(tokenizer->token_text(256), "\u0120the");
@@ -174,6 +199,7 @@ TEST(BpeTokenizer, AnUnknownPreTokenizerIsAnErrorThatListsThoseKnown) {
   EXPECT_NE(message.find("llama-bpe"), std::string::npos);
 }
 
+// The message names the merge by its place in the file's list, counted from 0.
 TEST(BpeTokenizer, AMergeWithoutTwoSidesIsAnError) {
   const std::string expected = "; it needs two sides with a space between.";
   EXPECT_EQ(error_of(bytes_and({}, {"a b", "ab"})), "Merge 1 is 'ab'" + expected);

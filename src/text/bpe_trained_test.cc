@@ -23,12 +23,14 @@ constexpr const char* kMerges[] = {
     "Ġ br",     "Ġ jum", "Ġ laz",   "Ġ qu",   "Ġ ru",    "Ġ weather", "Ł e",   "he ll",
     "Ġthe re",  "Ġs um", "Ġs ide",  "Ġs lee", "Ġs traÃ", "fo r",      "ic k",  "Ġn aÃ¯ve"};
 
+// "Ġ t" → "Ġt". The search for the space begins at 1, as the left side has a letter at least.
 // The text of the token that a merge makes.
 std::string joined(std::string merge) {
   merge.erase(merge.find(' ', 1), 1);
   return merge;
 }
 
+// Two merges may make the same text; it is one token, so the ids are not 256 plus the merge's rank.
 // All bytes, then what each merge makes.
 Vocabulary vocabulary_with(const std::vector<std::string>& merges) {
   Vocabulary v{.model = "gpt2", .pre_tokenizer = "gpt-2"};
@@ -54,7 +56,7 @@ std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::string_view 
   return tokens;
 }
 
-// A vocabulary of 512 merges that `tokenizers` trained on a few sentences; ids are what it gives.
+// The merges are those that `tokenizers` trained on a few sentences; the tokens are what it gives.
 TEST(TrainedBpe, GivesTheTokensOfHuggingFace) {
   struct Case {
     std::string text;
@@ -68,20 +70,26 @@ TEST(TrainedBpe, GivesTheTokensOfHuggingFace) {
       {"other weather", {"o", "ther", "Ġweather"}},
       {"hello there", {"hell", "o", "Ġthere"}},
       {"foxes jump", {"fo", "x", "e", "s", "Ġjum", "p"}},
+      // The last of the leading spaces goes with the word; the two at the end are a word that no
+      // merge joins.
       {"  the  ", {"Ġ", "Ġthe", "Ġ", "Ġ"}},
       {"naïve café", {"naÃ¯ve", "ĠcafÃ©"}},
       {"über", {"Ã¼ber"}},
+      // Ã and Ł are the two bytes of ß (C3 9F), which come to stand in different tokens.
       {"straße!", {"s", "traÃ", "Łe", "!"}},
       {"sum += i;", {"s", "um", "Ġ+", "=", "Ġi", ";"}},
       {"for(int)", {"for", "(", "in", "t", ")"}},
+      // Three bytes for each character, and no merge for any two of them.
       {"日本", {"æ", "Ĺ", "¥", "æ", "ľ", "¬"}},
       {"dog.", {"do", "g", "."}},
       {"nicer nice", {"n", "ic", "er", "Ġnic", "e"}},
       {"zzz", {"z", "z", "z"}},
       {"a\nb", {"a", "Ċ", "b"}},
       {"the\tquick", {"the", "ĉ", "qu", "ick"}},
+      // "h e" joins first and "t he" after it; there is no "t h".
       {"ththth", {"t", "h", "t", "h", "t", "h"}},
       {"overover", {"o", "ver", "o", "ver"}},
+      // The merge "1 0" needs its digits side by side.
       {"1234567890", {"1", "2", "3", "4", "5", "6", "7", "8", "9", "0"}},
       {"'s it's", {"'", "s", "Ġi", "t", "'", "s"}},
       {"éé", {"Ã©", "Ã©"}},
@@ -97,6 +105,7 @@ TEST(TrainedBpe, GivesTheTokensOfHuggingFace) {
   }
 }
 
+// The rank is a search through the list, which no table or heap can spoil.
 // The definition: of all neighbours that a merge joins, the earliest merge first, leftmost first.
 std::vector<std::string> merged_naively(std::string_view word,
                                         const std::vector<std::string>& merges) {
@@ -125,6 +134,8 @@ TEST(TrainedBpe, RandomMergesGiveWhatTheDefinitionGives) {
   for (int round = 0; round < 40; ++round) {
     std::vector<std::string> pieces = {"a", "b", "c"};
     std::vector<std::string> merges;
+    // Each side is a letter or what an earlier merge made, so all merges can happen. Three letters
+    // and pieces of up to six make words in which many merges compete for the same letters.
     for (int i = 0; i < 12; ++i) {
       const std::string& left = pieces[random() % pieces.size()];
       const std::string& right = pieces[random() % pieces.size()];

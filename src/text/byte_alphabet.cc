@@ -11,6 +11,7 @@ namespace {
 
 // The first code point for bytes that are no printable letters of Latin-1, in order of the bytes.
 constexpr uint32_t kFirstExtra = 0x100;
+// 0x00-0x20 (33), 0x7F-0xA0 (34) and the soft hyphen 0xAD.
 constexpr uint32_t kNumExtra = 68;
 
 // Printable in Latin-1: such bytes are their own letters.
@@ -47,6 +48,7 @@ uint32_t byte_to_letter(uint8_t byte) {
 
 // Nothing for code points that are no letters of the alphabet.
 std::optional<uint8_t> letter_to_byte(uint32_t code_point) {
+  // Latin-1 letters stand for themselves; U+0100 and on for the 68 others, in order.
   if (code_point < 256) {
     if (!is_printable(code_point)) return std::nullopt;
     return static_cast<uint8_t>(code_point);

@@ -21,6 +21,7 @@ uint32_t read_u32(std::string_view bytes) {
 
 // Bits of a unit: 0-7 label, 8 "has a leaf", 9 "offset is in 256s", 10-30 offset, 31 "is a value".
 size_t offset_of(uint32_t unit) {
+  // Bit 9 moved down by 6 is 8: the offset counts in steps of 256.
   return size_t{unit >> 10} << ((unit & (1U << 9)) >> 6);
 }
 // Bits of a unit of the double-array trie (Aoe 1989) as SentencePiece stores it.
@@ -55,8 +56,7 @@ Result<void> check_texts(std::string_view texts) {
 }  // namespace
 
 // Untrusted bytes: each offset is checked when it is followed. Errors: kInvalidArgument for sizes
-// and
-// texts that do not fit.
+// and texts that do not fit.
 Result<CharacterMap> CharacterMap::make(std::string bytes) {
   CharacterMap map;
   if (bytes.empty()) return map;
@@ -91,6 +91,8 @@ CharacterMap::Match CharacterMap::match(std::string_view text) const {
   for (size_t i = 0; i < limit; ++i) {
     const auto byte = static_cast<uint8_t>(text[i]);
     if (byte == 0) break;  // the label of leaves
+    //   array[node ^ byte]  is the child for the byte, if its label says so
+    //   array[child ^ 0]    is its value, where it has a leaf
     node ^= byte;
     const uint32_t child = unit(node);
     if (label_of(child) != byte) break;
@@ -98,6 +100,7 @@ CharacterMap::Match CharacterMap::match(std::string_view text) const {
     if (!has_leaf(child)) continue;
     const size_t begin = value_of(unit(node));
     // Each text has its end in the map; a value outside of the texts is no rule.
+    // A damaged table may point anywhere; it then has no rule there.
     if (begin < texts.size()) {
       best = {i + 1, texts.substr(begin, texts.find('\0', begin) - begin)};
     }

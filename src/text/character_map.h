@@ -16,6 +16,7 @@ namespace quern {
 // them or take more than kMaxRuleBytes steps.
 class CharacterMap {
  public:
+  // A damaged array may lead in circles: the limit bounds the walk at each place of a text.
   static constexpr size_t kMaxRuleBytes = 256;          // longer stretches are not looked up
   static constexpr size_t kMaxReplacementBytes = 1024;  // longer ones are refused
 

@@ -14,6 +14,8 @@ std::string trained_bytes() {
   return unigram_vocabulary(unigram_test_data()["vocabularies"]["a"]).precompiled_charsmap;
 }
 
+// The header of a map is such a number, the size of its array in bytes, and the array's units are,
+// too.
 // Four bytes, little-endian.
 std::string u32(uint32_t value) {
   std::string out;
@@ -21,6 +23,8 @@ std::string u32(uint32_t value) {
   return out;
 }
 
+// "e" followed by an accent has a rule while "e" alone has none; a zero byte must not count as the
+// end of a rule's text.
 TEST(CharacterMap, FindsTheLongestRule) {
   const auto map = CharacterMap::make(trained_bytes());
   ASSERT_TRUE(map) << map.error().message;
@@ -49,6 +53,9 @@ TEST(CharacterMap, WithoutBytesNothingMatches) {
   EXPECT_EQ(CharacterMap::make(u32(0))->match("a").size, 0U);  // an array of no units
 }
 
+// In order: no room for the header; an array that is longer than the rest; a size near 2^32 that
+// would wrap if the header's four bytes were added; an array of broken units; replacements without
+// a final zero; a replacement of exactly the limit and one byte more.
 TEST(CharacterMap, RefusesWhatDoesNotFit) {
   EXPECT_EQ(CharacterMap::make("abc").error().message,
             "The character map has 3 bytes; its header needs 4.");
@@ -70,6 +77,7 @@ TEST(CharacterMap, DamagedArraysAreHarmless) {
   size_t num_matches = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string bytes = good;
+    // The low 16 bits of the header: the array is shorter than 64 KiB.
     const size_t array_bytes =
         static_cast<uint8_t>(bytes[0]) + 256U * static_cast<uint8_t>(bytes[1]);
     for (int i = 0; i < 8; ++i) {
@@ -89,6 +97,8 @@ TEST(CharacterMap, DamagedArraysAreHarmless) {
   EXPECT_GT(num_matches, 0U);
 }
 
+// Unit 97 is labelled 'a' and has the offset 97: 97 ^ 97 leads to node 0, and the next a from there
+// to unit 97 again. Each step has a value (bit 8), so each is a match.
 // A node that is its own child would be followed through the whole text.
 TEST(CharacterMap, ALoopInTheArrayEndsAtTheLimit) {
   std::string bytes = u32(4 * 256);

@@ -66,6 +66,7 @@ Result<void> set_json(jinja::Heap& heap, jinja::Scope& scope, std::string_view n
 // The variables that chat templates may use; absent ones are undefined, as with other engines.
 Result<void> set_inputs(jinja::Heap& heap, jinja::Scope& scope, const ChatInputs& inputs) {
   QUERN_TRY(set_json(heap, scope, "messages", inputs.messages));
+  // An absent optional leaves the name undefined; JSON null becomes none, which `is defined` sees.
   if (inputs.tools) QUERN_TRY(set_json(heap, scope, "tools", *inputs.tools));
   if (inputs.documents) QUERN_TRY(set_json(heap, scope, "documents", *inputs.documents));
   scope.set("add_generation_prompt", jinja::Value::boolean(inputs.add_generation_prompt));
@@ -85,6 +86,7 @@ Result<std::string> ChatTemplate::render(const ChatInputs& inputs) const {
   jinja::Interpreter interpreter(heap, inputs.time);
   jinja::Scope& globals = heap.scope(nullptr);
   jinja::add_globals(interpreter, globals);
+  // Three scopes: the functions, the inputs over them, and what the template sets over both.
   jinja::Scope& variables = heap.scope(&globals);
   QUERN_TRY(set_inputs(heap, variables, inputs));
   auto text = interpreter.render(parsed_->block, heap.scope(&variables));

@@ -26,6 +26,9 @@ Result<std::string> render(const std::string& source, const ChatInputs& inputs) 
   return chat_template->render(inputs);
 }
 
+// expected.json: "expected" maps "FILE|CONTEXT" to Python's text, or to {"error": ...} where Python
+// refuses; "contexts" holds the conversations. Tools and documents are undefined, not None, as the
+// templates were rendered without them.
 TEST(ChatTemplate, RealTemplatesRenderAsJinja2Does) {
   const std::string folder = std::string(QUERN_SUITES_DIR) + "/chat_templates/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
@@ -81,6 +84,7 @@ std::string smollm2_source() {
   return read_text(std::string(QUERN_TEST_DATA_DIR) + "/jinja/smollm2.jinja");
 }
 
+// A model's answers change with every character of its prompt, so the whole text counts.
 TEST(ChatTemplate, SmolLM2GetsItsDefaultSystemMessage) {
   ChatInputs inputs;
   inputs.messages = Json::parse(R"([{"role": "user", "content": "What is 2+2?"}])");
@@ -91,6 +95,7 @@ TEST(ChatTemplate, SmolLM2GetsItsDefaultSystemMessage) {
             "Face<|im_end|>\n<|im_start|>user\nWhat is 2+2?<|im_end|>\n<|im_start|>assistant\n");
 }
 
+// Such a text is for training or for measuring; the system message given takes the default's place.
 TEST(ChatTemplate, NoGenerationPromptEndsWithTheLastMessage) {
   ChatInputs inputs;
   inputs.messages = Json::parse(R"([{"role": "system", "content": "Be brief."},
@@ -104,6 +109,8 @@ TEST(ChatTemplate, NoGenerationPromptEndsWithTheLastMessage) {
             "<|im_start|>assistant\nHello!<|im_end|>\n");
 }
 
+// Python's True and None, not JSON's; no tools are None until they are left undefined. JSON keeps
+// the order of its keys, and `extra` goes before what has a field of its own.
 TEST(ChatTemplate, InputsAreVariables) {
   ChatInputs inputs;
   inputs.bos_token = "<s>";
@@ -119,6 +126,7 @@ TEST(ChatTemplate, InputsAreVariables) {
   EXPECT_EQ(*render("{{ enable_thinking }}{{ bos_token }}", inputs), "False<other>");
 }
 
+// Without a time there is no function, so a template cannot make output depend on the real clock.
 TEST(ChatTemplate, TheClockIsAnInput) {
   ChatInputs inputs;
   const std::string source =
@@ -128,6 +136,7 @@ TEST(ChatTemplate, TheClockIsAnInput) {
   EXPECT_EQ(*render(source, inputs), "26 Jul 2024");
 }
 
+// The column is that of the call behind "{{ ", counted from 1.
 TEST(ChatTemplate, ARefusalHasItsPlaceAndWords) {
   const auto text =
       render("line one\n  {{ raise_exception('Only user messages, please') }}", ChatInputs());
@@ -136,6 +145,7 @@ TEST(ChatTemplate, ARefusalHasItsPlaceAndWords) {
   EXPECT_EQ(text.error().message, "Chat template, line 2, column 6: Only user messages, please.");
 }
 
+// The sum begins at the 13th character of its line, which is the 18th byte.
 TEST(ChatTemplate, ColumnsCountCharacters) {
   const auto text = render("é\n日本{{ 'ü' ~ (1 + none) }}", ChatInputs());
   ASSERT_FALSE(text);
@@ -144,6 +154,8 @@ TEST(ChatTemplate, ColumnsCountCharacters) {
             "'NoneType'.");
 }
 
+// The place is where the block's end was wanted. Other templates cannot be read from one string, so
+// include is refused as such and not as bad syntax.
 TEST(ChatTemplate, MalformedSourceSaysWhatIsMissing) {
   const auto text = ChatTemplate::parse("{% for m in messages %}\n{{ m }}");
   ASSERT_FALSE(text);

@@ -57,6 +57,7 @@ void merge_symbols(MergeScratch& scratch, const Find& find) {
     const Symbol& a = symbols[static_cast<size_t>(left)];
     const Symbol& b = symbols[static_cast<size_t>(right)];
     if (const Merge* merge = find(a, b)) {
+      // One comparison orders by priority and then by place: indices follow the order of the text.
       const uint64_t key = uint64_t{merge->priority} << 32 | static_cast<uint32_t>(left);
       use(MergeScratch::Candidate{key, a.size + b.size, merge->merged});
     }
@@ -76,12 +77,14 @@ void merge_symbols(MergeScratch& scratch, const Find& find) {
     heap.pop_back();
     const auto left = static_cast<int32_t>(best.key & 0xFFFFFFFF);
     Symbol& a = symbols[static_cast<size_t>(left)];
+    // Stale: the left symbol was joined into another, or has lost its neighbour to the end.
     if (a.size == 0 || a.next < 0) continue;
     Symbol& b = symbols[static_cast<size_t>(a.next)];
     // Symbols only grow, so equal total sizes mean the pair that was found.
     if (a.size + b.size != best.size) continue;
     a.id = best.merged;
     a.size = best.size;
+    // b stays in the list of symbols, unlinked, so that indices of other candidates stay right.
     b.size = 0;
     a.next = b.next;
     if (a.next >= 0) symbols[static_cast<size_t>(a.next)].previous = left;

@@ -28,6 +28,8 @@ std::vector<int32_t> merge_slowly(std::vector<int32_t> ids, const Table& table) 
   }
 }
 
+// The function under test: each id is a symbol of one byte, so a symbol's size is the number of ids
+// that it took up. The list is followed by `next`, which must skip what was joined.
 std::vector<int32_t> merge_fast(const std::vector<int32_t>& ids, const MergeTable& table) {
   MergeScratch scratch;
   for (const int32_t id : ids) scratch.push(id, 1);
@@ -45,6 +47,10 @@ std::vector<int32_t> merge_fast(const std::vector<int32_t>& ids, const MergeTabl
   return merged;
 }
 
+// Up to 30 merges with 20 priorities: some are equal, and then the left pair goes first. A merge of
+// the m-th row may take what the rows before it made, so chains of merges occur, and a merge may
+// have a better rank than those that lead to it. The map keeps the first of equal pairs, as the
+// table must.
 TEST(MergeSymbols, EqualsTheDefinitionOnRandomTables) {
   std::mt19937 random(1);
   const auto below = [&](uint32_t n) { return static_cast<int32_t>(random() % n); };
@@ -72,6 +78,7 @@ TEST(MergeSymbols, NothingAndOneSymbolStay) {
   EXPECT_EQ(merge_fast({3}, table), std::vector<int32_t>{3});
 }
 
+// Not the better one: the order of the file decides, as in the libraries that wrote it.
 TEST(MergeTable, TheFirstOfEqualPairsStays) {
   MergeTable table(2);
   table.insert(1, 2, {5, 10});

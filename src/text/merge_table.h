@@ -25,6 +25,7 @@ class MergeTable {
   // Null when the two do not join.
   const Merge* find(int32_t left, int32_t right) const {
     const uint64_t key = key_of(left, right);
+    // Ends, since at least half of the slots are empty.
     for (size_t i = hash(key) & mask_;; i = (i + 1) & mask_) {
       // First: two symbols of -1, which stand for unknown characters, have the key of no pair.
       if (slots_[i].key == kEmpty) return nullptr;

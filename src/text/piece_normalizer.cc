@@ -31,6 +31,7 @@ void PieceNormalizer::add_text(std::string_view text) {
 
 // Spaces become the mark of SentencePiece; runs of them one, where extra ones are removed.
 void PieceNormalizer::add_piece(std::string_view piece) {
+  // The text has begun with it, so the prefix stands, though nothing else is written.
   if (piece.empty()) begin();  // a character that a rule deletes is no space
   while (follows_space_ && piece.starts_with(' ')) piece.remove_prefix(1);
   if (piece.empty()) return;

@@ -44,6 +44,7 @@ class PieceNormalizer {
   PieceSpaces spaces_;
   // Of all that was added.
   std::string out_;
+  // Spaces at the end of a user-defined token belong to the token.
   size_t verbatim_end_ = 0;  // nothing before is ever taken off
   bool has_begun_ = false;   // something but extra spaces was seen
   // Whether the last character was a space: another one is extra.

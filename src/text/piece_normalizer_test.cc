@@ -15,6 +15,7 @@ std::string normalize(std::string_view text, const PieceSpaces& spaces,
   return normalizer.text();
 }
 
+// <sep>, foo and @@ are the user-defined tokens of the trained vocabularies.
 // SentencePiece's own texts; those with user-defined tokens are in the test of the tokenizer.
 TEST(PieceNormalizer, NormalisesAsSentencePiece) {
   for (const auto& [name, entry] : unigram_test_data()["vocabularies"].items()) {
@@ -36,6 +37,8 @@ TEST(PieceNormalizer, NormalisesAsSentencePiece) {
   }
 }
 
+// At the beginning, at the end, and all but one in between; a tab counts only where a rule of the
+// map turns it into a space.
 TEST(PieceNormalizer, ExtraSpacesGo) {
   const PieceSpaces spaces{.add_prefix = false, .remove_extra = true};
   EXPECT_EQ(normalize("  a   b  ", spaces), "a\u2581b");
@@ -44,6 +47,8 @@ TEST(PieceNormalizer, ExtraSpacesGo) {
   EXPECT_EQ(normalize("a\tb", spaces), "a\tb");  // no rule makes it a space
 }
 
+// The prefix is itself one of the spaces that `remove_extra` collapses; an empty text, or one that
+// has become empty, gets none.
 TEST(PieceNormalizer, ThePrefixStandsBeforeTextOnly) {
   EXPECT_EQ(normalize("a", {true, true}), "\u2581a");
   EXPECT_EQ(normalize(" a", {true, true}), "\u2581a");
@@ -53,10 +58,14 @@ TEST(PieceNormalizer, ThePrefixStandsBeforeTextOnly) {
   EXPECT_EQ(normalize("", {true, false}), "");
 }
 
+// One for each broken byte: the two bytes of an unfinished character give two, other than in
+// Python.
 TEST(PieceNormalizer, BrokenUtf8BecomesReplacementCharacters) {
   EXPECT_EQ(normalize("a\xFF\xE6\xBC", {false, false}), "a\uFFFD\uFFFD\uFFFD");
 }
 
+// Places are in bytes of the normalised text, in which ▁ has three. Spaces beside a verbatim text
+// collapse to one and do not go away, those at the very end do, and the spaces inside stay.
 TEST(PieceNormalizer, VerbatimTextStays) {
   const CharacterMap map;
   PieceNormalizer normalizer(map, {true, true});

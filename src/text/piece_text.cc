@@ -6,6 +6,7 @@ namespace quern {
 
 // "<0x41>" is the byte 0x41; nothing for other texts.
 std::optional<uint8_t> parse_byte_token(std::string_view text) {
+  // Exactly two digits: "<0x+1>" and "<0x1 >" are text, which the end of from_chars() tells.
   if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return std::nullopt;
   uint8_t byte = 0;
   const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, byte, 16);
@@ -35,6 +36,7 @@ ByteIds append_piece_bytes(const TokenTable& table, TokenBytes& bytes) {
   for (int32_t id = 0; id < table.size(); ++id) {
     const std::string_view text = table.text(id);
     const auto byte = parse_byte_token(text);
+    // Both the type and the text must say so: a user may define "<0x41>" as a token.
     if (table.type(id) == TokenType::kByte && byte) {
       const char c = static_cast<char>(*byte);
       bytes.append({&c, 1});

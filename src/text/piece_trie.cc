@@ -35,8 +35,11 @@ PieceTrie::PieceTrie(std::vector<Piece> pieces) {
     }
     return count;
   };
+  //   sorted: a an and b    nodes: [a b] [n] [d]    one level after the other
+  // The first level has a table of 256 entries, the others are searched.
   split({0, pieces.size(), 0, kNone});
   for (const Range& range : ranges) roots_[nodes_[range.node].byte] = range.node;
+  // `ranges` grows in the loop: each range adds those of its children behind all that are there.
   for (size_t i = 0; i < ranges.size(); ++i) {
     Range range = ranges[i];
     // The shortest texts come first in a range.
@@ -51,7 +54,7 @@ PieceTrie::PieceTrie(std::vector<Piece> pieces) {
   }
 }
 
-// Linear: most nodes have few children.
+// A binary search: children are sorted by byte. kNone where there is no such child.
 uint32_t PieceTrie::child(const Node& node, uint8_t byte) const {
   const auto first = nodes_.begin() + node.first_child;
   const auto last = first + node.num_children;

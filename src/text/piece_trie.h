@@ -11,7 +11,7 @@ namespace quern {
 // Immutable and thread-safe; keeps no texts.
 class PieceTrie {
  public:
-  // A text and what it stands for; where it stands twice, the first counts.
+  // A text and what it stands for; where it stands twice, the lowest id counts.
   struct Piece {
     std::string_view text;  // not empty
     int32_t id;             // not negative
@@ -45,7 +45,7 @@ class PieceTrie {
   // Index of the child, or kNone.
   uint32_t child(const Node& node, uint8_t byte) const;
 
-  // The root first.
+  // Level by level; those of the first level have an entry in roots_.
   std::vector<Node> nodes_;
   std::array<uint32_t, 256> roots_;  // nodes of the first byte
 };

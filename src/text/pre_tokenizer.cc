@@ -14,6 +14,8 @@ void for_each_triple(std::string_view digits, const Use& use) {
   size_t rest = static_cast<size_t>(std::count_if(digits.begin(), digits.end(), is_lead));
   for (size_t i = 0; i < digits.size(); ++i) {
     if (!is_lead(digits[i])) continue;
+    // `rest` characters are left, this one included: a group of three begins where it is a
+    // multiple.
     if (rest % 3 == 0) use(i);
     --rest;
   }
@@ -59,6 +61,7 @@ Result<void> PreTokenizerSession::split_piece(Rule& rule, std::string_view piece
   };
   for (size_t from = 0; from < piece.size();) {
     QUERN_ASSIGN_OR_RETURN(const RegexMatcher::Match match, rule.matcher.find(piece, from));
+    // What follows the last match is cut off as one piece below.
     if (!match.found) break;
     from = match.end;
     if (rule.kind != SplitKind::kTripleCuts) cut(match.begin);

@@ -28,6 +28,28 @@ void expect_words(std::string_view name, std::vector<std::vector<std::string>> r
   }
 }
 
+// The twenty texts are the same in every family, so that two lists show how families differ. Row by
+// row they are about:
+//    1  a space goes with the word behind it; punctuation stands alone
+//    2  contractions, in capitals too, and an apostrophe that begins a word
+//    3  several spaces: the last goes with the word, those at the end stay together
+//    4  line breaks of each kind and a tab, which some families join with what follows
+//    5  digits, a decimal point, thousands
+//    6  operators of a program without spaces
+//    7  changes between capitals and small letters
+//    8  accents in one code point
+//    9  ideographs and Kana
+//   10  Cyrillic letters with digits behind them
+//   11  symbols outside the basic plane, with a modifier
+//   12  slashes, which some families take with the letter behind them
+//   13  signs before numbers and names
+//   14  typographic quotes, an ellipsis and a dash
+//   15  a mark of its own, which is no letter
+//   16  digits of other scripts, fractions, Roman and raised numbers
+//   17  spaces other than the ASCII one
+//   18  contractions with nothing before them
+//   19  line breaks alone
+//   20  an indented call
 // Words as `tokenizers` splits them by the pattern of the model's tokenizer.json.
 TEST(PreTokenizerSplits, Gpt2) {
   expect_words("gpt-2", {

@@ -21,6 +21,8 @@ std::string split(std::string_view name, std::string_view text) {
   return line;
 }
 
+// The patterns are compiled when a model is loaded; one with an error in it would show only then. A
+// file that names no pre-tokenizer gets "default".
 TEST(PreTokenizer, NamesAreUniqueAndEachCompiles) {
   std::set<std::string_view> names;
   for (const PreTokenizerSpec& spec : pre_tokenizers()) {
@@ -47,6 +49,8 @@ TEST(PreTokenizer, FamiliesDifferInContractionsNumbersAndSpaces) {
   EXPECT_EQ(split("deepseek-llm", text), "I|'|LL| don|'|t|  |12345| x|1|\n|\n| ok|!");
 }
 
+// A word is capitals, if any, and then small letters: it ends before the next capital, and "ABCdef"
+// is one.
 TEST(PreTokenizer, WordsOfO200kChangeAtCapitals) {
   EXPECT_EQ(split("gpt-4o", "HelloWorld camelCase ABCdef"), "Hello|World| camel|Case| ABCdef");
   EXPECT_EQ(split("tekken", "HelloWorld 123"), "Hello|World| |1|2|3");
@@ -56,6 +60,8 @@ TEST(PreTokenizer, HanIsApartInKimiK2) {
   EXPECT_EQ(split("kimi-k2", "abc漢字def 漢A1234"), "abc|漢字|def| |漢|A|123|4");
 }
 
+// By a look-ahead that wants groups of three up to a word boundary; afmoe does it with digits of
+// any script. superbpe takes several words at a time, with the space behind them.
 TEST(PreTokenizer, DigitsAreGroupedFromTheEnd) {
   EXPECT_EQ(split("tiny_aya", "1234567 12 123"), "1|234|567| |12| |123");
   EXPECT_EQ(split("tiny_aya", "1234567x"), "123|456|7|x");  // no word boundary: from the begin
@@ -64,6 +70,8 @@ TEST(PreTokenizer, DigitsAreGroupedFromTheEnd) {
   EXPECT_EQ(split("superbpe", "some words 1234 12"), "some words |1|234| |12");
 }
 
+// Nothing may be lost, whatever the patterns leave unmatched: rare spaces, marks, a joiner, a
+// fraction, U+180E, which was a space in older versions of Unicode.
 TEST(PreTokenizer, TheWordsAreTheText) {
   const std::string text = "\u00A0a\u0301 \t\r\n\u3000漢字 12½ '' \U0001F600\u200D x\u180E";
   for (const PreTokenizerSpec& spec : pre_tokenizers()) {

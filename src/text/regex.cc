@@ -37,6 +37,7 @@ std::string text_of_error(int code) {
 std::string with_exact_white_space(std::string_view pattern) {
   std::string out;
   for (size_t i = 0; i < pattern.size(); ++i) {
+    // An escaped backslash is copied with its partner: an s behind it is a letter.
     if (pattern[i] != '\\' || i + 1 == pattern.size()) {
       out += pattern[i];
       continue;

@@ -22,6 +22,8 @@ TEST(Regex, KnowsUnicodeProperties) {
   EXPECT_EQ(first("\\p{Han}+", "ab漢字"), "[漢字]");
 }
 
+// The published patterns are for the Rust library's engine, whose \s is White_Space. PCRE2's own \s
+// takes U+180E, too, so the class is written out before compiling, also where it is negated.
 TEST(Regex, WhiteSpaceIsTheUnicodeProperty) {
   EXPECT_EQ(first("\\s", "a\u00A0"), "[\u00A0]");
   EXPECT_EQ(first("\\s", "a\u0085"), "[\u0085]");
@@ -32,11 +34,13 @@ TEST(Regex, WhiteSpaceIsTheUnicodeProperty) {
   EXPECT_EQ(first("\\\\s", " \\s"), "[\\s]");  // an escaped backslash, then a letter
 }
 
+// In Perl it would also match before a final line feed.
 TEST(Regex, DollarIsTheEndOfTheText) {
   EXPECT_EQ(first("a$", "a\n"), "");
   EXPECT_EQ(first("a$", "ba"), "[a]");
 }
 
+// A split that stopped at an empty match would not move on; the search goes on behind it.
 TEST(Regex, EmptyMatchesDoNotCount) {
   EXPECT_EQ(first("a*", "bb"), "");
   EXPECT_EQ(first("a*", "bba"), "[a]");
@@ -51,6 +55,8 @@ TEST(Regex, ABrokenPatternIsAnError) {
             "Pattern 'a(b' does not compile: missing closing parenthesis at offset 3.");
 }
 
+// The ways to write 200 letters as ones and twos are a Fibonacci number of 42 digits, and the b at
+// the end refuses them all. The error names the pattern and the limit.
 TEST(Regex, ExponentialSearchEndsWithAnError) {
   const auto regex = Regex::compile("(a|aa)+$", {.match_steps = 100'000});
   ASSERT_TRUE(regex);
@@ -62,6 +68,8 @@ TEST(Regex, ExponentialSearchEndsWithAnError) {
   EXPECT_NE(match.error().message.find("100000 steps"), std::string::npos);
 }
 
+// Each turn of the loop saves its groups on the stack, so 100,000 letters need more than the small
+// stack of a first search and than 100 KiB, and less than the default limit.
 TEST(Regex, DeepSearchGetsALargerStackUpToTheLimit) {
   const std::string subject(100'000, 'a');
   const auto regex = Regex::compile("(?:(a)|(b))*c");

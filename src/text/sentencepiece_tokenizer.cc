@@ -20,13 +20,14 @@ namespace {
 // Highest score first, as a number that ascends. Scores are finite or infinite, never NaN.
 uint32_t priority_of(float score) {
   const auto bits = std::bit_cast<uint32_t>(score + 0.0F);  // -0 to +0
+  // The order of IEEE floats as unsigned numbers: negatives reversed below, positives above. The
+  // complement then makes the highest score the lowest priority number.
   const uint32_t ascending = bits & 0x80000000U ? ~bits : bits | 0x80000000U;
   return ~ascending;
 }
 
 // SentencePiece BPE (Kudo and Richardson 2018): merges by the score of what they make, over
-// characters,
-// with bytes for what has no piece. Immutable.
+// characters, with bytes for what has no piece. Immutable.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
   // The parts were checked by make_sentencepiece_tokenizer().
@@ -84,6 +85,7 @@ void SentencePieceTokenizer::index_pieces(std::span<const float> scores) {
   merges_.resize(static_cast<size_t>(table().size()));
   for (int32_t id = 0; id < table().size(); ++id) {
     const std::string_view text = table().text(id);
+    // A byte token stands for its byte where nothing else fits; its text "<0x41>" is never matched.
     if (text.empty() || table().is_special(id) || table().type(id) == TokenType::kByte) continue;
     pieces_.insert(text, id);
     const float score = scores.empty() ? 0.0F : scores[static_cast<size_t>(id)];
@@ -152,6 +154,7 @@ size_t SentencePieceTokenizer::word_end(std::string_view text) const {
   for (size_t at = 1;; ++at) {
     at = text.find(kSpaceMark, at);
     if (at == std::string_view::npos) return text.size();
+    // Cutting there changes no token and keeps words short: merging costs n log n of a word.
     if (!joins_space_[static_cast<uint8_t>(text[at - 1])]) return at;
   }
 }
@@ -194,6 +197,7 @@ Result<void> SentencePieceTokenizer::push_bytes(std::string_view bytes,
       ids.push_back(id);
       continue;
     }
+    // Some bytes of the character were pushed: one unknown token stands for all of it.
     ids.resize(first);
     if (table().special().unk == kNoToken) {
       return fail::invalid(

@@ -54,6 +54,8 @@ std::vector<Piece> letters(float ab = -1, float bc = -2) {
   return {{"a", -10}, {"b", -11}, {"c", -12}, {"\u2581", -13}, {"ab", ab}, {"bc", bc}};
 }
 
+// "abc" is "ab" and "c" or "a" and "bc", with ▁ (6) before it. The scores are compared as sortable
+// integers, so signs, both zeros and infinity are tried: zeros are equal, and the left pair wins.
 TEST(SentencePiece, TheHighestScoreJoinsFirst) {
   EXPECT_EQ(encode(vocabulary_of(letters()), "abc"), (Ids{6, 7, 5}));
   EXPECT_EQ(encode(vocabulary_of(letters(-2, -1)), "abc"), (Ids{6, 3, 8}));
@@ -76,6 +78,8 @@ TEST(SentencePiece, ASpaceStandsBeforeTheTextAndAfterSpecialTokens) {
   EXPECT_EQ(encode(v, "a<s>a", {.parse_special = true}), (Ids{3, 1, 3}));
 }
 
+// Only one, and only at the very beginning, before which a special token may stand. If the model
+// adds no space, a space is the text's own.
 TEST(SentencePiece, DecodingTakesTheSpaceOffAgain) {
   Vocabulary v = vocabulary_of(letters());
   const auto tokenizer = make(v);
@@ -88,6 +92,7 @@ TEST(SentencePiece, DecodingTakesTheSpaceOffAgain) {
   EXPECT_EQ(make(v)->decode(Ids{6, 3}), " a");
 }
 
+// The end token is added only where the file asks for it; an empty text gets no space.
 TEST(SentencePiece, BeginIsAddedUnlessTheFileSaysNo) {
   Vocabulary v = vocabulary_of(letters());
   v.add_bos = std::nullopt;
@@ -96,6 +101,8 @@ TEST(SentencePiece, BeginIsAddedUnlessTheFileSaysNo) {
   EXPECT_EQ(encode(v, ""), (Ids{1, 2}));
 }
 
+// The pieces from "<" to "<0x0A" let both texts be joined up to their last character; the last join
+// would make a token that plain text must not reach. Ids 13 and 14 are "<0x0A" and "<0x0A>".
 TEST(SentencePiece, PlainTextNeverBecomesASpecialOrByteToken) {
   std::vector<Piece> pieces = {{"<", -1},   {"s", -2},     {">", -3},     {"<s", -4},
                                {"0", -5},   {"x", -6},     {"A", -7},     {"<0", -8},
@@ -109,6 +116,8 @@ TEST(SentencePiece, PlainTextNeverBecomesASpecialOrByteToken) {
   EXPECT_EQ(encode(v, "<s>", {.parse_special = true}), Ids{1});
 }
 
+// The token of byte b is 3 + b. Broken bytes come back as they were; the space has become the three
+// bytes of ▁, and bytes are not turned back.
 TEST(SentencePiece, CharactersWithoutATokenBecomeBytes) {
   std::vector<Piece> pieces;
   for (int b = 0; b < 256; ++b)
@@ -139,12 +148,14 @@ TEST(SentencePiece, PiecesMayReachOverSpaces) {
   pieces.push_back({"a\u2581b", -0.25F});
   Vocabulary v = vocabulary_of(pieces);
   v.add_space_prefix = false;
+  // 9 is "a▁" and 10 "a▁b".
   EXPECT_EQ(encode(v, "a b"), Ids{10});
   EXPECT_EQ(encode(v, "ba b"), (Ids{4, 10}));
   EXPECT_EQ(encode(v, "b b"), (Ids{4, 6, 4}));
   EXPECT_EQ(encode(v, "a a b"), (Ids{9, 10}));
 }
 
+// By their text, before any joining: a score of -1000 would lose to "ab" and "bc".
 TEST(SentencePiece, UserDefinedTokensAreAlwaysFound) {
   std::vector<Piece> pieces = letters();
   pieces.push_back({"abc", -1000, TokenType::kUserDefined});
@@ -153,6 +164,7 @@ TEST(SentencePiece, UserDefinedTokensAreAlwaysFound) {
   EXPECT_EQ(encode(v, "aabcb"), (Ids{3, 9, 4}));
 }
 
+// NaN is in no order with other scores.
 TEST(SentencePiece, AScoreThatIsNotANumberIsAnError) {
   const auto tokenizer =
       make_tokenizer(vocabulary_of({{"a", std::numeric_limits<float>::quiet_NaN()}}));
@@ -199,6 +211,8 @@ TEST(TextMerges, EncodesAsHuggingFace) {
   EXPECT_GE(data["cases"].size(), 200U);
 }
 
+// The same merges under two names: Gemma 4 begins with <bos>, Sarvam adds nothing, and a flag of
+// the file gives it the space of SentencePiece.
 TEST(TextMerges, TheKindsDifferInTheBeginTokenAndTheSpace) {
   Vocabulary v = text_merges_vocabulary(text_merges_data());
   EXPECT_EQ(encode(v, "").front(), 2);
@@ -212,6 +226,8 @@ TEST(TextMerges, TheKindsDifferInTheBeginTokenAndTheSpace) {
 }
 
 TEST(TextMerges, RefusesMergesOfNoTokens) {
+  // No sides; one side; two empty ones; an empty right one; a right side that is no token; sides
+  // that are none either.
   for (const char* merge : {"", "ab", " ", "a ", "a \u6F22", "zzz zzz"}) {
     Vocabulary v = text_merges_vocabulary(text_merges_data());
     v.merges.push_back(merge);

@@ -71,6 +71,7 @@ void SpecialSplitter::Matcher::finish() {
     return a.text != b.text ? a.text < b.text : a.id < b.id;
   });
   for (const Entry& entry : entries_) ++first_[static_cast<uint8_t>(entry.text[0]) + 1U];
+  // Counts to offsets: entries that begin with byte b are [first_[b], first_[b + 1]).
   for (size_t b = 1; b < first_.size(); ++b) first_[b] += first_[b - 1];
 }
 
@@ -108,6 +109,7 @@ std::vector<TextPart> SpecialSplitter::split(std::string_view text, bool parse_s
     }
     size_t end = i;
     if (entry->strips_left) {
+      // Not before `begin`: the space may belong to a token that was found already.
       while (end > begin && is_space(text[end - 1])) --end;
     }
     if (end > begin) parts.push_back({text.substr(begin, end - begin), kNoToken});

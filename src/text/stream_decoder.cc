@@ -24,6 +24,7 @@ std::string StreamDecoder::push(int32_t id) {
     rest.remove_prefix(valid);
     if (rest.empty()) break;
     const Utf8Step step = decode_utf8(rest);
+    // The next token may finish it; anything that no token can repair is replaced at once.
     if (step.status == Utf8Status::kTruncated) break;
     text += kReplacementCharacter;
     rest.remove_prefix(step.size);

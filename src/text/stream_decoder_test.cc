@@ -22,6 +22,8 @@ std::unique_ptr<Tokenizer> byte_tokenizer() {
   return std::move(*tokenizer);
 }
 
+// E2 82 AC is the euro sign. Token 258 ends with the first two bytes of U+1F600 (F0 9F 98 80): its
+// x is shown at once, the rest waits for the tokens of the other two.
 TEST(StreamDecoder, HoldsACharacterUntilItIsWhole) {
   const auto tokenizer = byte_tokenizer();
   StreamDecoder decoder(*tokenizer);
@@ -35,6 +37,8 @@ TEST(StreamDecoder, HoldsACharacterUntilItIsWhole) {
   EXPECT_EQ(decoder.flush(), "");
 }
 
+// As soon as the next byte cannot go on with it: holding it longer would delay good text. A second
+// F0 replaces the first and is held itself, until flush() ends the stream.
 TEST(StreamDecoder, WhatCannotBecomeACharacterIsReplacedAtOnce) {
   const auto tokenizer = byte_tokenizer();
   StreamDecoder decoder(*tokenizer);
@@ -47,6 +51,8 @@ TEST(StreamDecoder, WhatCannotBecomeACharacterIsReplacedAtOnce) {
   EXPECT_EQ(decoder.flush(), "");
 }
 
+// SentencePiece puts a space before a text, which is not part of it; a control token before it does
+// not count. flush() makes the decoder as new.
 TEST(StreamDecoder, OnlyTheFirstSpaceIsTakenOff) {
   const auto tokenizer = byte_tokenizer();
   StreamDecoder decoder(*tokenizer);
@@ -59,6 +65,7 @@ TEST(StreamDecoder, OnlyTheFirstSpaceIsTakenOff) {
   EXPECT_EQ(going_on.push(257), " a");
 }
 
+// A sampler that returns an id outside the vocabulary must not end the program.
 TEST(StreamDecoder, SpecialTokensAppearOnDemandAndUnknownIdsNever) {
   const auto tokenizer = byte_tokenizer();
   StreamDecoder decoder(*tokenizer, {.skip_special = false});
@@ -67,6 +74,9 @@ TEST(StreamDecoder, SpecialTokensAppearOnDemandAndUnknownIdsNever) {
   EXPECT_EQ(decoder.push(1 << 20), "");
 }
 
+// The definition: what decoding all ids at once gives, with invalid bytes replaced. Two thirds of
+// the ids are from a list of bytes of real characters, so that characters often become whole or
+// nearly so; ED begins surrogates, which UTF-8 forbids.
 TEST(StreamDecoder, PiecesAreValidAndTogetherTheReplacedText) {
   const auto tokenizer = byte_tokenizer();
   std::mt19937 random(7);

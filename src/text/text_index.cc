@@ -26,6 +26,7 @@ uint64_t hash_text(std::string_view text) {
     h = mix(h ^ word);
   }
   uint64_t word = 0;
+  // The size is in the hash already, so that trailing zero bytes make a difference.
   if (rest > 0) std::memcpy(&word, p, rest);
   return mix(h ^ word);
 }
@@ -56,6 +57,7 @@ int32_t TextIndex::find(std::string_view key) const {
 
 // The id that the key has: the first one given.
 int32_t TextIndex::insert(std::string_view key, int32_t id) {
+  // Past 3/4 full, runs of linear probing grow long.
   if ((count_ + 1) * 4 > slots_.size() * 3) grow();
   Slot& slot = slots_[slot_of(key)];
   if (slot.id >= 0) return slot.id;

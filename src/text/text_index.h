@@ -33,7 +33,7 @@ class TextIndex {
   void grow();
 
   std::vector<Slot> slots_;  // a power of two, at most 3/4 full
-  // At most half of the slots.
+  // Keys in the table.
   size_t count_ = 0;
 };
 

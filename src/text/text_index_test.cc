@@ -7,6 +7,8 @@
 namespace quern {
 namespace {
 
+// The number makes each key unlike the others; the x before it makes lengths from 1 to 26 and many
+// keys that begin alike. Each key with a y behind it is one that was never inserted.
 TEST(TextIndex, FindsWhatWasInsertedAndNothingElse) {
   std::vector<std::string> keys;
   for (int i = 0; i < 10'000; ++i) keys.push_back(std::string(i % 23, 'x') + std::to_string(i));
@@ -20,6 +22,7 @@ TEST(TextIndex, FindsWhatWasInsertedAndNothingElse) {
   EXPECT_EQ(index.find(""), -1);
 }
 
+// insert() tells which id the key has, so a caller sees that it was there.
 TEST(TextIndex, TheFirstOfEqualKeysStays) {
   TextIndex index(4);
   EXPECT_EQ(index.insert("a", 7), 7);
@@ -28,6 +31,7 @@ TEST(TextIndex, TheFirstOfEqualKeysStays) {
   EXPECT_EQ(index.size(), 1U);
 }
 
+// Keys are bytes with a length and not C strings, by whose measure all three would be equal.
 TEST(TextIndex, KeysMayBeEmptyOrHoldZeros) {
   const std::string zero(1, '\0');
   const std::string two_zeros(2, '\0');

@@ -92,6 +92,7 @@ void TokenTable::resolve_special_ids(const Vocabulary& vocabulary) {
   const SpecialIds defaults = default_ids(vocabulary.model);
   for (const auto role : kAllRoles) {
     const int32_t named = vocabulary.special.*role;
+    // An id that is no token, such as -1 or one past the end, counts as absent.
     const int32_t id = contains(named) ? named : defaults.*role;
     special_.*role = contains(id) ? id : kNoToken;
   }
@@ -103,6 +104,7 @@ void TokenTable::resolve_well_known_tokens() {
     const int32_t id = find(token.text);
     if (id == kNoToken) continue;
     TokenType& type = types_[static_cast<size_t>(id)];
+    // Texts such as "</s>" are markup in some vocabularies: the file's own type decides.
     if (token.effect == WellKnownEffect::kEndsIfControl && type != TokenType::kControl) continue;
     type = token.effect == WellKnownEffect::kShown ? TokenType::kUserDefined : TokenType::kControl;
     if (token.role && special_.*token.role == kNoToken) special_.*token.role = id;
@@ -134,7 +136,7 @@ void TokenTable::resolve_end_of_generation() {
   end_ids_.erase(std::unique(end_ids_.begin(), end_ids_.end()), end_ids_.end());
 }
 
-// Few ids: a linear search.
+// The ids are sorted.
 bool TokenTable::is_end_of_generation(int32_t id) const {
   return std::binary_search(end_ids_.begin(), end_ids_.end(), id);
 }

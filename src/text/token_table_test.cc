@@ -18,10 +18,13 @@ std::string error_of(Vocabulary v) {
   return table ? "" : table.error().message;
 }
 
+// In ascending order.
 std::vector<int32_t> ends(const TokenTable& table) {
   return {table.end_of_generation_ids().begin(), table.end_of_generation_ids().end()};
 }
 
+// Some files have a text twice; an empty text stands for ids that are left out and is found
+// nowhere.
 TEST(TokenTable, FindsTheLowestIdOfAText) {
   const TokenTable table = table_of({.model = "gpt2", .tokens = {"a", "b", "a", ""}});
   EXPECT_EQ(table.find("a"), 0);
@@ -31,6 +34,7 @@ TEST(TokenTable, FindsTheLowestIdOfAText) {
   EXPECT_EQ(table.type(2), TokenType::kNormal);
 }
 
+// Scores and types may be absent, but not too short. A token above 1 MiB is damage.
 TEST(TokenTable, ListsOfUnequalLengthAreErrors) {
   EXPECT_EQ(error_of({.model = "llama"}), "The vocabulary has no tokens.");
   EXPECT_EQ(error_of({.tokens = {"a", "b"}, .scores = {1.0F}}),
@@ -41,6 +45,8 @@ TEST(TokenTable, ListsOfUnequalLengthAreErrors) {
             "Token 0 has 1048577 bytes; the limit is 1048576.");
 }
 
+// SentencePiece's order is <unk>, <s>, </s>; a vocabulary of one token has no id 1. GPT-2's kind
+// has no default of its own, although 20 tokens have room for the id 11, which llama.cpp assumes.
 TEST(TokenTable, DefaultsAreThoseOfTheKindAndStayInRange) {
   const TokenTable llama = table_of({.model = "llama", .tokens = {"<unk>", "<s>", "</s>", "a"}});
   EXPECT_EQ(llama.special().unk, 0);
@@ -54,6 +60,7 @@ TEST(TokenTable, DefaultsAreThoseOfTheKindAndStayInRange) {
   EXPECT_TRUE(ends(gpt2).empty());
 }
 
+// Then the kind's default counts, where there is one.
 TEST(TokenTable, AnIdOutsideTheVocabularyIsIgnored) {
   Vocabulary v{.model = "llama", .tokens = {"<unk>", "<s>", "</s>"}};
   v.special.bos = 99;
@@ -63,6 +70,8 @@ TEST(TokenTable, AnIdOutsideTheVocabularyIsIgnored) {
   EXPECT_EQ(table.special().pad, kNoToken);
 }
 
+// Files often name only one end token, and a chat model would go on for ever after its other ones.
+// The tokens for filling in the middle are known by their texts, too, and end nothing.
 TEST(TokenTable, WellKnownTextsEndTheGeneration) {
   Vocabulary v{.model = "gpt2", .tokens = {"a", "<|im_end|>", "<|endoftext|>", "<fim_prefix>"}};
   v.special.eos = 0;
@@ -76,6 +85,7 @@ TEST(TokenTable, WellKnownTextsEndTheGeneration) {
   EXPECT_FALSE(table.is_end_of_generation(kNoToken));
 }
 
+// </s> ends strikethrough text in a page; only a control token of this text ends the generation.
 TEST(TokenTable, OrdinaryHtmlEndsNothing) {
   const auto normal = TokenType::kNormal;
   Vocabulary v{.model = "gpt2", .tokens = {"a", "</s>"}, .types = {normal, normal}};
@@ -84,6 +94,8 @@ TEST(TokenTable, OrdinaryHtmlEndsNothing) {
   EXPECT_EQ(ends(table_of(v)), (std::vector<int32_t>{1}));
 }
 
+// gpt-oss is known by <|return|> and <|call|>: its answer goes on with another message after
+// <|end|>, and the texts of its messages' parts must be visible. Phi has the same text as its end.
 TEST(TokenTable, InGptOssEndClosesAMessageOnly) {
   const TokenTable table =
       table_of({.model = "gpt2", .tokens = {"<|end|>", "<|return|>", "<|call|>", "<|channel|>"}});

@@ -24,6 +24,7 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text,
                          kMaxTextBytes);
   }
   std::vector<int32_t> ids;
+  // English text has about four bytes a token; 2 for begin and end.
   ids.reserve(text.size() / 4 + 2);
   if (options.add_special && frame_.has_begin) {
     if (frame_.begin == kNoToken) {

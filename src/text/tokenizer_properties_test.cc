@@ -25,6 +25,8 @@ std::string random_text(std::mt19937& random, std::string_view letters, uint32_t
   return text;
 }
 
+// 4096 possible pairs and 2000 draws: about a fifth of the draws repeat a pair, of which the first
+// must stay, and about 60 % of the pairs are absent and must not be found.
 // Random pairs, among them many that collide.
 TEST(MergeTable, FindsWhatAMapFinds) {
   std::mt19937 random(1);
@@ -48,6 +50,7 @@ TEST(MergeTable, FindsWhatAMapFinds) {
   }
 }
 
+// The pair of -1 and -1 has all bits set, which is also how an empty slot might be marked.
 // Characters without a token have the id -1; two of them do not join.
 TEST(MergeTable, UnknownSymbolsDoNotJoin) {
   for (const size_t size : {0U, 1U, 100U}) {
@@ -111,6 +114,8 @@ std::vector<int32_t> split_naively(const std::vector<std::string>& tokens, std::
   return ids;
 }
 
+// Five letters of marks and the < at the end of each token make tokens that begin and overlap
+// others; some of the six may be equal, of which the first counts.
 // Random tokens that begin alike, in random texts.
 TEST(SpecialSplitter, AgreesWithAPlainSearch) {
   std::mt19937 random(2);
@@ -150,6 +155,8 @@ double best_sum(std::string_view text, const std::map<std::string, float, std::l
   return best[text.size()];
 }
 
+// Each single letter is a piece, so every text has a cover. Scores are multiples of 1/8, so
+// sums are exact in binary and EXPECT_EQ on doubles is fair.
 // Against all ways to cut a short text.
 TEST(Unigram, FindsTheBestSumOfRandomVocabularies) {
   std::mt19937 random(3);
@@ -207,6 +214,7 @@ std::vector<std::string> joined_naively(std::string_view text,
   }
 }
 
+// Eight scores for up to twelve pieces make many equal ones, where the left pair must win.
 // The definition joins the best neighbours until none is left.
 TEST(SentencePiece, JoinsAsTheDefinitionOnRandomScores) {
   std::mt19937 random(4);
@@ -259,6 +267,7 @@ TEST(WellKnownTokens, EachTextIsListedOnceAndFillsItsRole) {
   }
 }
 
+// Both other texts still end the generation: the key only settles which id is the end of a turn.
 // A file that names a role keeps it, whatever the texts say.
 TEST(WellKnownTokens, KeysOfTheFileGoFirst) {
   Vocabulary v{.model = "gpt2", .tokens = {"<|eot_id|>", "mine", "<|im_end|>"}};
@@ -299,6 +308,8 @@ TEST(Utf8, SecondBytesFollowTheTableOfTheStandard) {
   }
 }
 
+// The letters are two plain ones, the bytes of é, € and U+1F600, and three that break things: FF
+// and C0 never occur, ED begins surrogates.
 // What comes out is valid, and stays as it is.
 TEST(Utf8, ReplacementIsIdempotentAndValidOnRandomBytes) {
   std::mt19937 random(5);

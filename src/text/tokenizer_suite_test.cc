@@ -112,6 +112,7 @@ void expect_pairs(const Tokenizer& tokenizer, const std::string& json_path) {
     EXPECT_EQ(*ids, pair["ids"].get<Ids>()) << "'" << text << "'";
     num_equal += *ids == pair["ids"].get<Ids>();
   }
+  // The lists hold 552 texts; a list that was cut short must not pass.
   EXPECT_EQ(num_equal, 552U) << "of " << pairs.size();
 }
 
@@ -181,6 +182,8 @@ TEST(TokenizerSuite, BertBgeEncodesAsExpected) {
   expect_outputs(*tokenizer, path);
 }
 
+// Half-open ranges. ASCII is listed twice and has a line of spaces and one of digits, so that
+// patterns meet what they tell apart. No range holds surrogates.
 // Code points of many scripts, spaces and digits in between.
 std::string random_unicode(std::mt19937& random) {
   constexpr std::pair<uint32_t, uint32_t> kRanges[] = {
@@ -259,6 +262,7 @@ double seconds_for(const Tokenizer& tokenizer, const std::string& unit, size_t s
   return seconds;
 }
 
+// FF makes a run of broken bytes, < begins special tokens that never come.
 // A merge loop or a pattern that is quadratic takes minutes here; 0.1 s is usual.
 TEST_P(GgufVocabulary, MonotonousTextTakesLinearTime) {
   const auto path = suite_path("gguf_vocab/ggml-vocab-" + std::string(GetParam()) + ".gguf");
@@ -281,6 +285,8 @@ TEST(TokenizerSuite, AMegabyteOfOneCharacterTakesLessThanTwoSeconds) {
   }
 }
 
+// A tokenizer is immutable; what a thread needs to encode is its own. Under ThreadSanitizer this
+// shows any shared buffer.
 TEST(TokenizerSuite, ThreadsShareOneTokenizer) {
   const std::string path = suite_path("gguf_vocab/ggml-vocab-gpt-2.gguf");
   if (!exists(path)) GTEST_SKIP() << path << " is absent.";

@@ -13,11 +13,15 @@
 
 namespace quern {
 
+// "vocabularies" maps a name to tokens, scores, types, the character map in base64, the flags on
+// spaces and the special ids, with "cases" (text and ids) and "normalized" (text and normalised
+// text).
 inline nlohmann::json unigram_test_data() {
   std::ifstream stream(std::string(QUERN_TEST_DATA_DIR) + "/tokenizers/unigram.json");
   return nlohmann::json::parse(stream, nullptr, false);
 }
 
+// RFC 4648 without checks. `bits` loses old digits at its top; at most the last 12 are read.
 inline std::string decode_base64(const std::string& text) {
   const std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string out;

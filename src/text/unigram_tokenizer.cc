@@ -20,6 +20,7 @@ namespace {
 constexpr double kUnknownPenalty = 10;  // SentencePiece's kUnkPenalty
 
 // The best way to a place: its last piece and where that begins.
+//   steps[end] = the best way to cut text[0, end): its score and its last piece [begin, end)
 struct Step {
   // Of the best way to here.
   double score = -std::numeric_limits<double>::infinity();
@@ -83,7 +84,7 @@ class UnigramTokenizer final : public Tokenizer {
   bool has_all_bytes_ = false;
 };
 
-// User-defined pieces win over any sum of scores.
+// Normal tokens only: user-defined ones are cut out before, the others never come out of text.
 void UnigramTokenizer::index_pieces(std::span<const float> scores) {
   std::vector<PieceTrie::Piece> pieces;
   scores_.assign(static_cast<size_t>(table().size()), 0.0F);
@@ -164,8 +165,11 @@ size_t UnigramTokenizer::fill_window(std::string_view text, std::vector<Step>& s
       has_character = has_character || piece_size == size;
       offer(at + piece_size, {score + double{scores_[static_cast<size_t>(id)]}, at, id});
     });
+    // Below every piece by the penalty: an unknown character is taken only where no piece covers
+    // it.
     if (!has_character) offer(at + size, {score + unknown_score_, at, kNoToken});
     at += size;
+  // steps reaches to the furthest end that a piece has offered: at its end all ways have met.
   } while (at + 1 < steps.size());
   return at;
 }
@@ -209,8 +213,7 @@ Result<void> UnigramTokenizer::push_unknown(std::string_view bytes, Output& outp
   return {};
 }
 
-// Errors: kInvalidArgument for scores that are no numbers, pieces that are too long, no unknown
-// token.
+// Errors: kInvalidArgument for scores that are no finite numbers and pieces that are too long.
 Result<void> check_pieces(const TokenTable& table, const Vocabulary& vocabulary) {
   for (size_t id = 0; id < vocabulary.scores.size(); ++id) {
     if (!std::isfinite(vocabulary.scores[id])) {

@@ -53,6 +53,7 @@ Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& opti
   return ids ? *ids : Ids{};
 }
 
+// Two hundred texts and more for each of the vocabularies a, b and c.
 TEST(Unigram, EncodesAsSentencePiece) {
   const nlohmann::json data = unigram_test_data();
   size_t num_cases = 0;
@@ -75,6 +76,7 @@ std::vector<Piece> letters(float ab, float bc, float abc) {
   return {{"a", -2}, {"b", -2}, {"c", -2}, {"ab", ab}, {"bc", bc}, {"abc", abc}};
 }
 
+// Sums: ab|c -5 and a|bc -5.5; the reverse; abc -4.5 against -5; a|b|c -6 against -9 and -11.
 TEST(Unigram, TheBestSumWins) {
   EXPECT_EQ(encode(vocabulary_of(letters(-3, -3.5F, -9)), "abc"), (Ids{6, 5}));
   EXPECT_EQ(encode(vocabulary_of(letters(-3.5F, -3, -9)), "abc"), (Ids{3, 7}));
@@ -86,10 +88,13 @@ TEST(Unigram, TheBestSumWins) {
 
 // Of equal sums, the last piece is the one that begins first.
 TEST(Unigram, TiesGoToTheLongerLastPiece) {
+  // All four segmentations have the sum -6.
   EXPECT_EQ(encode(vocabulary_of(letters(-4, -4, -6)), "abc"), (Ids{8}));
+  // Three have -6: of the last pieces c, c and bc, bc begins first.
   EXPECT_EQ(encode(vocabulary_of(letters(-4, -4, -7)), "abc"), (Ids{3, 7}));
 }
 
+// Even where a later one has a better score.
 TEST(Unigram, OfEqualTextsTheLowestIdCounts) {
   EXPECT_EQ(encode(vocabulary_of({{"a", -2}, {"a", -1}}), "aa"), (Ids{3, 3}));
 }
@@ -100,6 +105,7 @@ TEST(Unigram, WithoutScoresFewPiecesWinNothing) {
   EXPECT_EQ(encode(v, "abc"), (Ids{8}));  // all sums are 0
 }
 
+// SentencePiece joins neighbours that are unknown; decoding has nothing to show for them.
 TEST(Unigram, RunsOfUnknownCharactersAreOneToken) {
   const Vocabulary v = vocabulary_of(letters(-3, -3, -3));
   EXPECT_EQ(encode(v, "xyz"), (Ids{2}));
@@ -109,15 +115,19 @@ TEST(Unigram, RunsOfUnknownCharactersAreOneToken) {
   EXPECT_EQ(make(v)->decode(Ids{3, 2, 4}), "ab");
 }
 
-// An unknown character costs the lowest score less 10: here 12 more than the letters around it.
+// An unknown character costs the lowest score of all pieces less 10. The lowest is the long piece's
+// own in the first two, so a|unknown|b sums to -29.9 and -31 against -15.9 and -17. With the lowest
+// score of the letters, -2, it would be -16 and win the second.
 TEST(Unigram, AnUnknownCharacterLosesToAPieceThatCoversIt) {
   EXPECT_EQ(encode(vocabulary_of({{"a", -2}, {"axb", -15.9F}, {"b", -2}}), "axb"), (Ids{4}));
   EXPECT_EQ(encode(vocabulary_of({{"a", -2}, {"axb", -17}, {"b", -2}}), "axb"), (Ids{4}));
-  // The penalty follows the lowest normal score, which is the piece's own here.
+  // -46 against -32; the z is as low as the piece was before and must not be the lowest any more.
   EXPECT_EQ(encode(vocabulary_of({{"a", -2}, {"axb", -32}, {"b", -2}, {"z", -17}}), "axb"),
             (Ids{4}));
 }
 
+// The token of byte b is 4 + b. With the last one gone a character could lose bytes, so none is
+// used.
 TEST(Unigram, BytesStandForUnknownCharactersWhereAllAreThere) {
   std::vector<Piece> pieces = {{"a", -1}};
   for (int b = 0; b < 256; ++b) {
@@ -134,6 +144,7 @@ TEST(Unigram, BytesStandForUnknownCharactersWhereAllAreThere) {
   EXPECT_EQ(encode(vocabulary_of(pieces), "a\u00E9"), (Ids{3, 2}));
 }
 
+// An unused token never occurs in a text, though its score would win; </s> as text is unknown.
 TEST(Unigram, ControlUnusedAndUnknownTokensAreNoText) {
   Vocabulary v = vocabulary_of({{"a", -1}, {"aa", 5, TokenType::kUnused}});
   EXPECT_EQ(encode(v, "aa"), (Ids{3, 3}));
@@ -141,6 +152,8 @@ TEST(Unigram, ControlUnusedAndUnknownTokensAreNoText) {
   EXPECT_EQ(encode(v, "a</s>a", {.parse_special = true}), (Ids{3, 1, 3}));
 }
 
+// They are found before the pieces, whatever their score, and the text on both sides is normalised
+// as one text: spaces collapse beside them and only the very first gets a prefix.
 TEST(Unigram, UserDefinedTokensArePartOfTheText) {
   Vocabulary v =
       vocabulary_of({{"\u2581", -1}, {"a", -1}, {"<x>", -50, TokenType::kUserDefined}, {"x", -1}});
@@ -151,6 +164,8 @@ TEST(Unigram, UserDefinedTokensArePartOfTheText) {
   EXPECT_EQ(encode(v, "<x>a"), (Ids{3, 5, 4}));  // one prefix for the whole
 }
 
+// T5 ends each text with </s>, even an empty one. A begin token that a file wants must be named:
+// this kind has none by default, and id 0 is <pad> here.
 TEST(Unigram, TheEndTokenIsTheDefault) {
   Vocabulary v = vocabulary_of({{"\u2581", -1}, {"a", -1}});
   v.add_eos.reset();
@@ -165,6 +180,8 @@ TEST(Unigram, TheEndTokenIsTheDefault) {
   EXPECT_EQ(encode(v, "a"), (Ids{0, 3, 4, 1}));
 }
 
+// Infinite scores would make sums equal or NaN. The limit on a piece bounds the search at each
+// place of a text. Whatever the type of <unk>, its id is what stands for unknown text.
 TEST(Unigram, RefusesBrokenVocabularies) {
   for (const float score :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
@@ -186,6 +203,8 @@ TEST(Unigram, RefusesBrokenVocabularies) {
   EXPECT_EQ(encode(v, "x"), (Ids{2}));
 }
 
+// All pieces of 1 to 200 letters begin at each place: 40 million steps. Looking back over the whole
+// text at each place would be 20 thousand million.
 TEST(Unigram, TimeIsLinearInTheText) {
   std::vector<Piece> pieces;
   for (size_t size = 1; size <= 200; ++size) {

@@ -49,6 +49,7 @@ Utf8Step decode_utf8(std::string_view text) {
   if (byte(0) < 0x80) return {Utf8Status::kValid, byte(0), 1};
   const LeadByte lead = classify(byte(0));
   if (lead.size == 0) return {Utf8Status::kInvalid, kReplacement, 1};
+  //   size 2: 110xxxxx & 0x1F    size 3: 1110xxxx & 0x0F    size 4: 11110xxx & 0x07
   uint32_t code_point = byte(0) & (0x7F >> lead.size);
   for (size_t i = 1; i < lead.size; ++i) {
     if (i == text.size()) return {Utf8Status::kTruncated, kReplacement, i};

@@ -18,7 +18,7 @@ enum class Utf8Status {
 // What stands at the begin of a text. For kInvalid, `size` is the maximal subpart of the Unicode
 // standard (section 3.9, the same that Python and browsers replace by one U+FFFD), at least 1.
 struct Utf8Step {
-  // kIncomplete: more bytes could make it valid.
+  // kTruncated: more bytes could make it valid.
   Utf8Status status;
   uint32_t code_point;  // U+FFFD unless kValid
   size_t size;          // bytes, > 0

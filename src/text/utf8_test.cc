@@ -5,6 +5,7 @@
 namespace quern {
 namespace {
 
+// All 1,112,064 scalar values: the code points but for the 2,048 surrogates.
 TEST(Utf8, EveryCodePointSurvivesEncodingAndDecoding) {
   for (uint32_t c = 0; c <= 0x10FFFF; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
@@ -18,6 +19,9 @@ TEST(Utf8, EveryCodePointSurvivesEncodingAndDecoding) {
 }
 
 TEST(Utf8, SurrogatesOverlongFormsAndLargeValuesAreInvalid) {
+  // A surrogate; overlong forms of '/', 'A' and U+07FF; a byte that only goes on; a byte that never
+  // occurs; U+110000, one past the last; a lead byte above the last. One byte is taken each time:
+  // the next may begin a character.
   const char* texts[] = {"\xED\xA0\x80", "\xC0\xAF", "\xC1\x81",         "\xE0\x9F\xBF",
                          "\x80",         "\xFF",     "\xF4\x90\x80\x80", "\xF5\x80\x80\x80"};
   for (const char* text : texts) {
@@ -27,6 +31,8 @@ TEST(Utf8, SurrogatesOverlongFormsAndLargeValuesAreInvalid) {
   }
 }
 
+// A stream waits on kTruncated for more bytes and not on kInvalid. A sequence that breaks off
+// before other text takes up all its good bytes, as Unicode recommends (maximal subpart).
 TEST(Utf8, AnUnfinishedSequenceIsTruncatedNotInvalid) {
   const std::string euro = "\xE2\x82\xAC";
   EXPECT_EQ(decode_utf8(euro.substr(0, 1)).status, Utf8Status::kTruncated);

@@ -71,6 +71,7 @@ Result<void> read_lists(const Metadata& metadata, Vocabulary& v) {
     QUERN_ASSIGN_OR_RETURN(const auto types, metadata.integers("tokenizer.ggml.token_type"));
     v.types.reserve(types.size());
     for (const int64_t type : types) {
+      // A type of a later format is no reason to refuse the model: the token has no type then.
       const bool is_known = type >= 0 && type <= static_cast<int64_t>(TokenType::kByte);
       v.types.push_back(is_known ? static_cast<TokenType>(type) : TokenType::kUndefined);
     }
@@ -78,12 +79,13 @@ Result<void> read_lists(const Metadata& metadata, Vocabulary& v) {
   if (metadata.has("tokenizer.ggml.precompiled_charsmap")) {
     QUERN_ASSIGN_OR_RETURN(const auto bytes,
                            metadata.integers("tokenizer.ggml.precompiled_charsmap"));
+    // Files hold it as an array of i8 or u8: only the low 8 bits count.
     for (const int64_t byte : bytes) v.precompiled_charsmap.push_back(static_cast<char>(byte));
   }
   return {};
 }
 
-// Ids that are no tokens are errors when the table is made.
+// Ids that are no tokens count as absent when the table is made.
 Result<void> read_special_ids(const Metadata& metadata, SpecialIds& ids) {
   for (const RoleKey& row : kRoleKeys) {
     if (!metadata.has(row.key)) continue;

@@ -7,6 +7,8 @@
 namespace quern {
 namespace {
 
+// Phi-3: SentencePiece's 32,000 tokens and 64 added ones, the first of which ends a text. The file
+// says nothing on the space before a text, which must not become a false.
 TEST(ReadVocabulary, TakesEveryKeyOfARealFile) {
   const std::string path = suite_path("gguf_vocab/ggml-vocab-phi-3.gguf");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent.";
@@ -31,6 +33,7 @@ TEST(ReadVocabulary, TakesEveryKeyOfARealFile) {
   EXPECT_EQ(v->add_space_prefix, std::nullopt);
 }
 
+// -1 in the file's unsigned numbers; as an id it would lie outside the vocabulary.
 TEST(ReadVocabulary, AllOnesMeansNoToken) {
   const std::string path = suite_path("stories260k/gguf/stories260K-f32.gguf");
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is absent.";
@@ -41,6 +44,7 @@ TEST(ReadVocabulary, AllOnesMeansNoToken) {
   EXPECT_EQ(v->special.eos, 2);
 }
 
+// Files of other kinds of models, such as encoders of images, have none.
 TEST(ReadVocabulary, AFileWithoutATokenizerIsAnErrorThatNamesTheKey) {
   const auto v = read_vocabulary(Metadata());
   ASSERT_FALSE(v);

@@ -95,9 +95,11 @@ Result<void> WordPieceTokenizer::encode_parts(std::span<const TextPart> parts,
 bool WordPieceTokenizer::encode_word(std::string_view marked_word,
                                      std::vector<int32_t>& ids) const {
   const auto is_lead = [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; };
+  // Without the mark, which is one character.
   const auto characters = std::count_if(marked_word.begin(), marked_word.end(), is_lead) - 1;
   if (static_cast<size_t>(characters) > kMaxWordCharacters) return false;
   while (!marked_word.empty()) {
+    // Downwards from the longest piece there is; cuts inside of a character match no piece.
     size_t size = std::min(marked_word.size(), max_piece_size_);
     int32_t id = kNoToken;
     while (size > 0 && (id = pieces_.find(marked_word.substr(0, size))) == kNoToken) --size;
@@ -110,7 +112,8 @@ bool WordPieceTokenizer::encode_word(std::string_view marked_word,
 
 }  // namespace
 
-// Errors: kInvalidArgument without an unknown token.
+// Errors: those of TokenTable::make(). A vocabulary without an unknown token fails at the first
+// word that it does not cover.
 Result<std::unique_ptr<Tokenizer>> make_wordpiece_tokenizer(Vocabulary vocabulary) {
   QUERN_ASSIGN_OR_RETURN(TokenTable table, TokenTable::make(vocabulary));
   const auto frame = WordPieceTokenizer::frame_of(table, vocabulary);

@@ -34,12 +34,15 @@ Ids encode(const Vocabulary& v, std::string_view text, const EncodeOptions& opti
   return ids ? *ids : Ids{};
 }
 
+// Files write ▁ where a word begins, other than BERT's own ##, which marks where one goes on. The
+// last "able" begins a word and is another token than the one in "unaffable".
 TEST(WordPiece, TakesTheLongestTokenFromTheLeft) {
   EXPECT_EQ(encode(small(), "unaffable, able"), (Ids{1, 3, 4, 5, 8, 6, 2}));
   EXPECT_EQ(encode(small(), "UnAffable", {.add_special = false}), (Ids{3, 4, 5}));
   EXPECT_EQ(encode(small(), ""), (Ids{1, 2}));
 }
 
+// Although "un" and "aff" fit, the x spoils the whole word.
 TEST(WordPiece, AWordWithoutACoverIsUnknownAsAWhole) {
   EXPECT_EQ(encode(small(), "unaffxable able", {.add_special = false}), (Ids{0, 6}));
   Vocabulary v = small();
@@ -49,11 +52,13 @@ TEST(WordPiece, AWordWithoutACoverIsUnknownAsAWhole) {
   EXPECT_FALSE(make(v)->encode("unknown"));
 }
 
+// max_input_chars_per_word of BERT. Token 9 begins the word and 99 times token 7 goes on with it.
 TEST(WordPiece, AWordOfMoreThanAHundredCharactersIsUnknown) {
   EXPECT_EQ(encode(small(), std::string(100, 'a'), {.add_special = false}).size(), 100U);
   EXPECT_EQ(encode(small(), std::string(101, 'a'), {.add_special = false}), Ids{0});
 }
 
+// Decoding does not know where there was no space before a comma.
 TEST(WordPiece, SpecialTokensAreReadOnDemand) {
   EXPECT_EQ(encode(small(), "able[SEP]able", {.parse_special = true}), (Ids{1, 6, 2, 6, 2}));
   EXPECT_EQ(make(small())->decode(Ids{1, 3, 4, 5, 8, 6, 2}), "unaffable , able");
@@ -93,10 +98,12 @@ TEST(WordPiece, GivesTheIdsOfHuggingFace) {
       {"a", {5}},
       {"abc", {9}},
       {"abcabc", {9, 10, 13}},
+      // Greedy from the left: "ab" and "##cab" would do with fewer tokens.
       {"abcab", {9, 10, 11}},
       {"cab", {7, 10, 11}},
       {"bca", {6, 12, 10}},
       {"unaffable", {15, 16, 17}},
+      // There is "##ed", but "able" has taken the e.
       {"unaffabled", {1}},
       {"hello, world.", {19, 22, 20, 21, 23}},
       {"hello world!", {19, 20, 21, 24}},
@@ -111,6 +118,7 @@ TEST(WordPiece, GivesTheIdsOfHuggingFace) {
       {"eé", {30, 31}},
       {"É", {29}},
       {"a'b", {5, 25, 6}},
+      // Punctuation is a word of its own, and no token begins a word with s.
       {"'s", {25, 1}},
       {"it's", {1, 25, 1}},
       {"  a  b  ", {5, 6}},
@@ -125,6 +133,8 @@ TEST(WordPiece, GivesTheIdsOfHuggingFace) {
   }
 }
 
+// One flag after the other on the same vocabulary. The last one has lost its tokens from 日 on and
+// names no separator.
 TEST(WordPiece, FlagsOfTheFileChangeTheFrameAndTheCleaning) {
   Vocabulary v = published();
   v.add_bos = false;

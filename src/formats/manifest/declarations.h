@@ -55,6 +55,15 @@ struct ValueDecl {
   std::vector<double> values;  // of a constant
 };
 
+//   quern: 1                          # version of the format; always the first thing checked
+//   variables: {layers: 2}
+//   inputs:  {x: "f32[T, 64]"}        # or [T, 64] in the manifest's precision
+//   weights: {w: {shape: [64, 64], dtype: f16, name: "blk.0.w"}}
+//   nodes:
+//     - {id: e, op: math.exp, in: x}
+//     - {repeat: "${layers}", index: i, nodes: [...]}
+//   outputs: {y: e}
+
 // All sections, in the order of the file.
 struct Declarations {
   std::string name;

@@ -22,6 +22,9 @@ bool is_name_char(char c) {
   return is_name_start(c) || is_digit(c) || c == '.';
 }
 
+//   sum     = product (("+" | "-") product)*
+//   product = factor (("*" | "/" | "%") factor)*
+//   factor  = "-" factor | "(" sum ")" | digits | name
 // Recursive descent: sum, product, factor. One expression each.
 class Evaluator {
  public:
@@ -44,6 +47,7 @@ class Evaluator {
       const char sign = take_one_of("+-");
       if (sign == 0) return value;
       QUERN_ASSIGN_OR_RETURN(const int64_t right, product());
+      // Signed overflow is undefined in C++: the built-ins compute and tell.
       const bool is_over = sign == '+' ? __builtin_add_overflow(value, right, &value)
                                        : __builtin_sub_overflow(value, right, &value);
       if (is_over) return overflow();
@@ -62,6 +66,7 @@ class Evaluator {
         continue;
       }
       if (right == 0) return fail::invalid("'{}' divides by zero.", text_);
+      // -2^63 / -1 is 2^63, and the instruction traps; the remainder by -1 is 0 for every value.
       if (right == -1) {  // the one quotient that i64 may not hold
         if (sign == '%')
           value = 0;
@@ -95,6 +100,7 @@ class Evaluator {
   Result<int64_t> number() {
     int64_t value = 0;
     const char* begin = text_.data() + at_;
+    // The text begins with a digit here, so overflow is all that can go wrong.
     const auto [end, code] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (code != std::errc{}) return overflow();
     at_ += static_cast<size_t>(end - begin);

@@ -23,6 +23,7 @@ using namespace manifest;
 
 // Characters that the text form of graphs takes in names.
 bool is_id(std::string_view text) {
+  // ASCII without the locale: isalnum() may take other letters.
   return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_.:-/").find(c) != std::string_view::npos;
@@ -59,6 +60,7 @@ class ManifestBuilder {
   }
 
  private:
+  // The mark of inputs, weights and constants, which are there before any node.
   static constexpr size_t kNotANode = SIZE_MAX;
   // Who makes a value: a declaration, or a node by its number.
   struct Producer {
@@ -120,6 +122,8 @@ class ManifestBuilder {
   // The producer that a reference names: an id, or what stands before the port.
   const Producer* find_producer(std::string_view name) const {
     auto it = producers_.find(name);
+    // The whole name first: ids may hold a ':' themselves. Without one rfind() gives npos, and the
+    // same name is looked up again.
     if (it == producers_.end()) it = producers_.find(name.substr(0, name.rfind(':')));
     return it == producers_.end() ? nullptr : &it->second;
   }
@@ -199,6 +203,7 @@ class ManifestBuilder {
     QUERN_TRY(check(node.place));
     const auto outputs = builder_.last_outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
+      // A node with one output is known under both names, "x" and "x:port".
       values_of_.emplace(node.id + ":" + op->outputs[i].name, outputs[i]);
     }
     if (outputs.size() == 1) values_of_.emplace(node.id, outputs[0]);
@@ -223,6 +228,7 @@ class ManifestBuilder {
         }
         place = static_cast<size_t>(port - ports.begin());
       }
+      // Ports may come in any order and with gaps; what stays kNoValue is an absent input.
       if (inputs.size() <= place) inputs.resize(place + 1, kNoValue);
       if (node.inputs[i].name.empty()) continue;
       QUERN_ASSIGN_OR_RETURN(inputs[place], find(node.inputs[i], user));
@@ -266,7 +272,9 @@ class ManifestBuilder {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i] == kNoValue || op.inputs.empty()) continue;
       const DType found = builder_.type(inputs[i])->dtype;
+      // Integers are indices or masks: a cast would change what the operation does with them.
       if (found == wanted || !is_float(found)) continue;
+      // Inputs past the last port are those of a variadic one, and its casts are numbered.
       const PortDef& port = op.inputs[std::min(i, op.inputs.size() - 1)];
       const std::string suffix = port.is_variadic ? fmt::format("{}{}", port.name, i) : port.name;
       inputs[i] = builder_.add("math.cast", {inputs[i]}, {{"to", std::string(dtype_name(wanted))}},

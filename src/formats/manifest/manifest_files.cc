@@ -31,6 +31,7 @@ class Includer {
                                   "{} values.",
                                   kMaxYamlValues));
     }
+    // A file may be included twice, but not while it is being read: only the chain is searched.
     chain_.push_back(path);
     QUERN_TRY(replace_includes(root));
     chain_.pop_back();
@@ -55,6 +56,7 @@ class Includer {
       return error_at(node.place,
                       fmt::format("The manifest includes more than {} files.", kMaxIncludes));
     }
+    // The chain holds the manifest itself too, hence no ">=".
     if (chain_.size() > kMaxIncludeDepth) {
       return error_at(node.place,
                       fmt::format("Files are included more than {} deep.", kMaxIncludeDepth));
@@ -87,6 +89,8 @@ class Includer {
 std::optional<std::string> path_inside_folder(const std::string& base, const std::string& written) {
   const fs::path path = (fs::path(base) / written).lexically_normal();
   const bool is_folder = path == "." || !path.has_filename();
+  // After lexical normalisation ".." stands only in front. Links in the folder are not resolved:
+  // whoever owns the folder decides where they lead.
   const bool leads_out = path.empty() || *path.begin() == ".." || is_folder;
   if (written.empty() || fs::path(written).is_absolute() || leads_out) return std::nullopt;
   return path.generic_string();

@@ -158,6 +158,7 @@ TEST(Declarations, RepeatsCountFromTheirOffset) {
   ASSERT_TRUE(d) << d.error().message;
   std::vector<std::string> ids;
   for (const NodeDecl& node : d->nodes) ids.push_back(node.id);
+  // i runs over -1 and 0; the inner count i + 2 is 1 and then 2.
   EXPECT_EQ(ids, (std::vector<std::string>{"v-1.0", "v0.0", "v0.1"}));
 }
 
@@ -181,6 +182,7 @@ Result<std::vector<size_t>> order_of(const Edges& edges) {
 TEST(NodeOrder, KeepsTheOrderOfAnOrderedList) {
   EXPECT_EQ(order_of({}).value(), std::vector<size_t>{});
   EXPECT_EQ(order_of({{}, {0}, {1, 0}, {}}).value(), (std::vector<size_t>{0, 1, 2, 3}));
+  // 0 needs 2, and 2 needs 1: node 0 moves behind both, and nothing else moves.
   EXPECT_EQ(order_of({{2}, {}, {1}}).value(), (std::vector<size_t>{1, 2, 0}));
 }
 
@@ -194,6 +196,8 @@ TEST(NodeOrder, RandomGraphsWithoutCyclesAreOrdered) {
     std::shuffle(hidden.begin(), hidden.end(), random);
     Edges edges(count);
     for (size_t i = 1; i < count; ++i) {
+      // Edges lead back in the hidden order only, so that no cycle can arise; up to 3, perhaps
+      // twice the same.
       for (size_t k = random() % 4; k > 0; --k) edges[hidden[i]].push_back(hidden[random() % i]);
     }
     const auto order = order_of(edges);
@@ -211,6 +215,7 @@ TEST(NodeOrder, RandomGraphsWithoutCyclesAreOrdered) {
 TEST(NodeOrder, CyclesAreNamed) {
   EXPECT_EQ(order_of({{1}, {2}, {1}}).error().message,
             "manifest: Node 'n1' is part of a cycle: n1 <- n2 <- n1.");
+  // Longer than the 8 nodes that an error shows.
   Edges ring(20);
   for (size_t i = 0; i < ring.size(); ++i) ring[i] = {(i + 1) % ring.size()};
   EXPECT_EQ(order_of(ring).error().message,
@@ -248,7 +253,9 @@ TEST(ManifestFiles, PathsAreNormalisedAndInside) {
       {"p", "../a.yaml", "a.yaml"},
       {"p/q", "../../a.yaml", "a.yaml"},
       {"p/q", "../../../a.yaml", nullptr},
+      // Leads out of p and in again: normalised, it is inside.
       {"p", "../p/./q//a.yaml", "p/q/a.yaml"},
+      // Names that begin with dots are names.
       {"", "..a", "..a"},
       {"", "...", "..."},
       {"", "a/..", nullptr},

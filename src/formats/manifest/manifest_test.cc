@@ -75,6 +75,7 @@ TEST(Manifest, VariablesCanBeSet) {
   const auto manifest = parse(kMlp, {{"layers", "5"}});
   ASSERT_TRUE(manifest) << manifest.error().message;
   EXPECT_NE(manifest->graph.find_value("h5"), kNoValue);
+  // No rounds at all: the output is then the node before the repeat.
   EXPECT_EQ(graph_of(kMlp, {{"layers", "0"}}).find("h1"), std::string::npos);
   EXPECT_EQ(graph_of(kMlp, {{"depth", "5"}}), "The manifest has no variable 'depth' to set.");
 }

@@ -13,6 +13,8 @@ namespace {
 // Whether YAML and the manifest read these characters as this text, in a flow map too.
 bool is_plain(std::string_view text) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  // A first letter rules out numbers, dates, "~", "-" and every indicator of YAML; what remains are
+  // the words that mean something.
   if (text.empty() || !is_letter(text.front())) return false;
   for (const std::string_view word : {"null", "Null", "NULL", "true", "false", "nan", "inf"}) {
     if (text == word) return false;
@@ -32,6 +34,7 @@ std::string quoted(std::string_view text) {
       out += '\\';
       out += c;
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      // YAML's escape of a byte below 0x80; UTF-8 stands as it is.
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else if (c == '$' && text.substr(i).starts_with("${")) {
       out += "$$";  // the manifest's escape of a variable
@@ -83,6 +86,7 @@ class Writer {
   Result<std::string> write(std::string_view name) {
     text_ = "quern: 1\n";
     if (!name.empty()) text_ += fmt::format("name: {}\n", quoted(name));
+    // The graph's own casts are nodes of it already: no others may be added when it is read.
     text_ += "precision: mixed\n";
     write_states();
     const size_t first = write_sections();
@@ -154,6 +158,7 @@ class Writer {
   // By port, so that a person sees what each input is for; variadic ports have no names of their
   // own.
   std::string inputs_text(const Node& node) const {
+    // The node has inputs, so the operation has a last port.
     const bool has_names = !node.op->inputs.back().is_variadic;
     const std::vector<PortDef> ports = node.op->input_ports(node.attributes);
     std::string text;

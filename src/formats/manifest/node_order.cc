@@ -7,6 +7,8 @@
 namespace quern::manifest {
 namespace {
 
+// Linear in nodes and edges: each node is opened once, each dependency followed once.
+
 // Not seen, on the path, or in the order.
 enum class Mark : uint8_t { kNew, kOpen, kDone };
 
@@ -56,6 +58,7 @@ Result<std::vector<size_t>> order_nodes(
         continue;
       }
       const size_t needed = visit.dependencies[visit.next++];
+      // `visit` is a reference into the stack: it is not used again after open() may have moved it.
       if (marks[needed] == Mark::kOpen) return cycle_error(nodes, stack, needed);
       if (marks[needed] == Mark::kNew) open(needed);
     }

@@ -52,6 +52,7 @@ class ValueReader {
     QUERN_TRY(expect_map(section, fmt::format("'{}s'", kind)));
     for (const auto& [id, raw] : section.members) {
       QUERN_ASSIGN_OR_RETURN(const YamlNode node, substitute(raw, scope_));
+      // A weight has its own id as its name in the file unless it says another.
       ValueDecl decl{.place = raw.place, .id = id, .type = {}, .weight = id, .values = {}};
       QUERN_TRY(read_value(node, kind, decl));
       decls.push_back(std::move(decl));
@@ -113,6 +114,7 @@ class ValueReader {
     } else {
       decl.type.dtype = default_dtype(precision_);
       if (node.is_sequence()) {
+        // A list is a vector; a single number stays a scalar of rank 0.
         decl.type.dims = {Dim::constant(static_cast<int64_t>(node.items.size()))};
       }
     }

@@ -74,11 +74,13 @@ class NodeReader {
       QUERN_ASSIGN_OR_RETURN(offset, integer(*member, "'offset' of a repeat"));
     }
     int64_t end = 0;
+    // `end` bounds the loop below: wrapped around, it would be below the offset.
     if (__builtin_add_overflow(offset, count, &end)) {
       return error_at(node.place, fmt::format("The offset {} of a repeat is too large.", offset));
     }
     QUERN_ASSIGN_OR_RETURN(const std::string index, index_name(node));
     QUERN_ASSIGN_OR_RETURN(const YamlNode* body, require(node, "nodes", "A repeat"));
+    // The value is set in each round; the pair stays innermost for the whole body.
     scope_.indices.emplace_back(index, 0);
     for (int64_t i = offset; i < end; ++i) {
       QUERN_TRY(count_expansions(1, node.place));
@@ -126,6 +128,7 @@ class NodeReader {
 
   // One node within the current indices.
   Result<void> read_node(const YamlNode& raw) {
+    // Nodes outside of repeats are bounded by the size of the file already.
     if (!scope_.indices.empty()) QUERN_TRY(count_expansions(1, raw.place));
     // Repeats of a large node are bounded by what they would hold in memory.
     num_values_ += count_values(raw);

@@ -43,8 +43,7 @@ Result<YamlNode> evaluate(std::string_view text, const Place& place, const Looku
 }
 
 // A text that is one reference only becomes what that stands for, of any kind; else the parts are
-// put
-// together as text.
+// put together as text.
 Result<YamlNode> substitute_scalar(const YamlNode& node, const Lookup& lookup) {
   std::string_view rest = node.text;
   YamlNode result{.kind = node.kind, .place = node.place, .is_quoted = node.is_quoted};
@@ -53,6 +52,8 @@ Result<YamlNode> substitute_scalar(const YamlNode& node, const Lookup& lookup) {
     result.text += rest.substr(0, dollar);
     if (dollar == std::string_view::npos) break;
     rest.remove_prefix(dollar + 2);
+    // The dollar is already in the result and "${" was taken off: with the brace it is "${" as
+    // text.
     if (result.text.ends_with('$')) {  // "$${": the first dollar was the escape
       result.text += '{';
       continue;
@@ -62,6 +63,7 @@ Result<YamlNode> substitute_scalar(const YamlNode& node, const Lookup& lookup) {
       return fail::invalid("'{}' has a ${{ without }}.", node.text);
     QUERN_ASSIGN_OR_RETURN(YamlNode value, evaluate(rest.substr(0, close), node.place, lookup));
     rest.remove_prefix(close + 1);
+    // Nothing before and nothing behind: the value itself, which may be a list.
     if (rest.empty() && result.text.empty()) return value;
     if (!value.is_scalar()) {
       return fail::invalid("'{}' puts {} into text; only a scalar fits.", node.text,
@@ -105,6 +107,7 @@ using Values = std::map<std::string, YamlNode, std::less<>>;
 // The value of `name` in `values`: an entry, or an item of the list that the name's front names.
 Result<YamlNode> find_value(const Values& values, std::string_view name) {
   if (const auto it = values.find(name); it != values.end()) return it->second;
+  // "a.b.0" is item 0 of the list "a.b".
   const size_t dot = name.rfind('.');
   if (dot != std::string_view::npos) {
     const auto list = values.find(name.substr(0, dot));
@@ -159,6 +162,7 @@ class Resolver {
     if (!open_.insert(name).second) {
       return error_at(value.place, fmt::format("Variable '{}' depends on itself.", name));
     }
+    // The recursion follows chains of variables, which a file may make as long as it likes.
     if (open_.size() > kMaxYamlDepth) {
       return error_at(value.place,
                       fmt::format("Variables use each other more than {} deep.", kMaxYamlDepth));
@@ -207,6 +211,7 @@ Result<Variables> Variables::make(const YamlNode* tree,
   Resolver resolver(variables.values_);
   std::vector<std::string> names;
   for (const auto& [name, value] : variables.values_) names.push_back(name);
+  // Names first: resolving replaces values in the map, and unused variables are checked too.
   for (const std::string& name : names) QUERN_TRY(resolver.resolve(name));
   return variables;
 }
@@ -219,6 +224,7 @@ Result<YamlNode> Variables::value(std::string_view name) const {
 // Errors: those of expressions and names, with the place of the value.
 Result<YamlNode> substitute(const YamlNode& node, const Scope& scope) {
   const Lookup lookup = [&](std::string_view name) -> Result<YamlNode> {
+    // Innermost first, though index_name() lets none hide another.
     for (auto it = scope.indices.rbegin(); it != scope.indices.rend(); ++it) {
       if (it->first != name) continue;
       return YamlNode{.kind = YamlNode::Kind::kScalar, .text = fmt::format("{}", it->second)};

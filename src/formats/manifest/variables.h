@@ -34,7 +34,7 @@ class Variables {
 
 // What names stand for at one place: the indices of the repeats around it, then the variables.
 struct Scope {
-  // Null: there are none.
+  // Not null in use: a manifest without variables has an empty one.
   const Variables* variables = nullptr;
   std::vector<std::pair<std::string, int64_t>> indices = {};  // innermost last
 };

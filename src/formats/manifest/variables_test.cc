@@ -28,16 +28,19 @@ TEST(IntegerExpression, Computes) {
                {" i * 2 + 1", 15},
                {"2 * (i + 1)", 16},
                {"i / 2", 3},
+               // Truncation towards zero, as C++ has it: -7 / 2 is -3, not -4.
                {"-i / 2", -3},
                {"i % 4", 3},
                {"-i", -7},
                {"--i", 7},
+               // From the left; a recursive sum from the right would give 9.
                {"10 - 4 - 3", 3},
                {"2+3*4", 14},
                {"a.b*a.b", 9},
                {"i / -1", -7},
                {"i % -1", 0},
                {"((((1))))", 1},
+               // The least number cannot be written as one literal: its positive half does not fit.
                {"-9223372036854775807 - 1", INT64_MIN}};
   for (const auto& c : cases) {
     const auto value = evaluate(c.text);
@@ -66,6 +69,7 @@ TEST(IntegerExpression, RefusesWhatItCannotCompute) {
             "'9223372036854775808' passes the range of 64-bit integers.");
   EXPECT_EQ(error("none"), "There is no variable 'none'.");
   EXPECT_EQ(error(std::string(300, '(')), "An expression has 300 characters; the limit is 256.");
+  // The deepest recursion that the limit allows: an error of syntax, not of the stack.
   EXPECT_NE(error(std::string(256, '(')), "no error");
   EXPECT_NE(error(std::string(256, '-')), "no error");
 }
@@ -123,6 +127,7 @@ TEST(Variables, OverridesComeFirst) {
 TEST(Variables, ErrorsNameFileAndLine) {
   EXPECT_EQ(error_of("a: 1\nb: ${c}\n"), "v.yaml:2: There is no variable 'c'.");
   EXPECT_EQ(error_of("a: ${b}\nb: ${a}\n"),
+            // One place for each step of the circle: a in line 1, b in line 2, and a again.
             "v.yaml:1: v.yaml:2: v.yaml:1: Variable 'a' depends on itself.");
   EXPECT_EQ(error_of("a: ${a}\n"), "v.yaml:1: v.yaml:1: Variable 'a' depends on itself.");
   EXPECT_EQ(error_of("a: 1\nb:\n"), "v.yaml:2: Variable 'b' is empty.");
@@ -144,6 +149,7 @@ TEST(Variables, GrowthIsBounded) {
   std::string text = "v0: xxxxxxxx\n";
   for (int i = 1; i < 40; ++i) text += fmt::format("v{}: ${{v{}}}${{v{}}}\n", i, i - 1, i - 1);
   EXPECT_NE(error_of(text).find("A text grows past 65536 characters."), std::string::npos);
+  // A chain of 1,000: in whatever order it is resolved, there is a value or an error.
   std::string chain = "v0: 1\n";
   for (int i = 1; i < 1000; ++i) chain += fmt::format("v{}: ${{v{} + 1}}\n", i, i - 1);
   const std::string error = error_of(chain);

@@ -29,6 +29,7 @@ TEST(YamlTree, ValuesKeepTheirLines) {
   EXPECT_FALSE(tree->find("a")->is_quoted);
   EXPECT_TRUE(tree->find("d")->is_null());
   EXPECT_EQ(tree->find("none"), nullptr);
+  // The map, its three keys and three values, and within the list x, a map, a key and a text.
   EXPECT_EQ(count_values(*tree), 11);
 }
 
@@ -44,6 +45,7 @@ TEST(YamlTree, AliasesAreCopies) {
   ASSERT_TRUE(tree) << tree.error().message;
   EXPECT_EQ(tree->find("b")->items.size(), 2U);
   EXPECT_EQ(tree->find("b")->place.line, 2);
+  // The alias has the place of its use, what is inside keeps that of the anchor.
   EXPECT_EQ(tree->find("b")->items[1].place.line, 1);
 }
 
@@ -76,6 +78,7 @@ TEST(YamlTree, DeepNestingIsRefused) {
   EXPECT_NE(error_of(std::string(100'000, '[')), "no error");
   EXPECT_NE(error_of(std::string(100'000, '{')), "no error");
   std::string keys;
+  // A key that is a map whose key is a map, and so on: nesting without a bracket.
   for (int i = 0; i < 2000; ++i) keys += "? ";
   EXPECT_NE(error_of(keys), "no error");
 }
@@ -97,6 +100,7 @@ TEST(YamlTree, AliasBombsAreRefused) {
 TEST(YamlTree, NestedAnchorsCountTheirCopies) {
   std::string text;
   for (int i = 0; i < 50; ++i) text += fmt::format("&a{} [", i);
+  // 50 anchors around 20,000 values: keeping a copy for each would be a million.
   for (int i = 0; i < 20'000; ++i) text += "1,";
   text += std::string(50, ']');
   EXPECT_NE(error_of(text).find("more than 500000 values"), std::string::npos);
@@ -109,7 +113,7 @@ TEST(YamlTree, AliasesDoNotPassTheDepth) {
   EXPECT_EQ(error_of(text), "m.yaml:2: Values are nested more than 64 deep.");
 }
 
-// The well-known billion laughs among them.
+// By their size, before the library sees them.
 TEST(YamlTree, LargeFilesAreRefused) {
   const std::string text(kMaxYamlBytes + 1, ' ');
   EXPECT_EQ(error_of(text), "m.yaml: The file has 16777217 bytes; the limit is 16777216.");

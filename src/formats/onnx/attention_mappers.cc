@@ -42,6 +42,8 @@ Result<std::string> labels_of(std::string_view text, size_t rank) {
   }
   for (size_t i = 0; i < text.size(); ++i) {
     if (i == dots) {
+      // Counted down to '0', the last axis of "...": operands whose "..." have different ranks
+      // align at their ends, as in NumPy.
       for (size_t k = rank - named; k > 0; --k) labels += static_cast<char>('0' + k - 1);
       i += 2;
       continue;
@@ -73,6 +75,7 @@ ValueId align(TensorAlgebra& g, ValueId x, std::string labels, const std::string
       std::vector<int64_t> diagonal;
       for (int64_t k = 0; k < n; ++k) diagonal.push_back(k * (n + 1));
       x = g.move_axis(g.take(g.reshape(front, joined), 0, diagonal), 0, static_cast<int64_t>(i));
+      // The axis j is gone: x and labels are one shorter, and i may repeat once more.
       labels.erase(j--, 1);
     }
   }
@@ -112,6 +115,7 @@ Result<void> einsum(NodeContext& c) {
     }
   }
   std::string output;
+  // std::map walks labels in the order of letters, as NumPy's implicit form wants it.
   if (arrow == std::string::npos) {  // labels used once, in order, after the axes of "..."
     for (size_t k = num_dots; k > 0; --k) output += static_cast<char>('0' + k - 1);
     for (const auto& [label, count] : uses) {
@@ -123,6 +127,7 @@ Result<void> einsum(NodeContext& c) {
         text.find("...") == std::string_view::npos ? text.size() : text.size() - 3 + num_dots;
     QUERN_ASSIGN_OR_RETURN(output, labels_of(text, named));
   }
+  // Output labels first: the axes to sum are then the last ones.
   std::string all = output;
   for (const auto& [label, count] : uses) {
     if (all.find(label) == std::string::npos) all += label;
@@ -143,6 +148,7 @@ Result<void> einsum(NodeContext& c) {
 ValueId split_heads(TensorAlgebra& g, ValueId x, int64_t heads) {
   const Dims d = g.dims(x);
   if (d.size() != 3 || heads < 1) return x;
+  //   [B, T, H * D] -> [B, T, H, D] -> [B, H, T, D]
   return g.permute(g.reshape(x, {d[0], d[1], heads, d[2] / heads}), {0, 2, 1, 3});
 }
 
@@ -156,6 +162,7 @@ ValueId repeat_heads(TensorAlgebra& g, ValueId x, int64_t heads) {
   }
   if (!g.allows(heads)) return kNoValue;
   std::vector<int64_t> sources;
+  // Group query attention: query heads h of one group share key head h / group size.
   for (int64_t h = 0; h < heads; ++h) sources.push_back(h / (heads / d[1]));
   return g.take(x, 1, sources);
 }
@@ -166,6 +173,7 @@ ValueId causal_mask(TensorAlgebra& g, DType dtype, int64_t queries, int64_t keys
   std::vector<double> mask;
   for (int64_t i = 0; i < queries; ++i) {
     for (int64_t j = 0; j < keys; ++j)
+      // Query i is at position offset + i of the sequence and sees keys up to itself.
       mask.push_back(j <= i + offset ? 0 : -std::numeric_limits<double>::infinity());
   }
   return g.constant(dtype, {queries, keys}, std::move(mask));
@@ -180,6 +188,7 @@ ValueId additive_mask(TensorAlgebra& g, ValueId mask, DType dtype, int64_t keys)
   }
   mask = g.cast(mask, dtype);
   const Dims d = g.dims(mask);
+  // An extent of 1 broadcasts over all keys.
   if (d.empty() || d.back() == keys || d.back() == 1) return mask;
   return g.pad(mask, static_cast<int64_t>(d.size()) - 1, 0, keys - d.back(), -infinity);
 }
@@ -200,6 +209,7 @@ Result<ValueId> length_mask(NodeContext& c, DType dtype, int64_t keys) {
 ValueId visible_softmax(TensorAlgebra& g, ValueId scores) {
   const Dims d = g.dims(scores);
   if (d.empty()) return scores;
+  // A row of -infinity alone would give NaN in the softmax (-infinity minus itself).
   const ValueId best = g.reduce("reduce_max", scores, {static_cast<int64_t>(d.size()) - 1}, true);
   const ValueId is_hidden =
       g.with_scalar("compare.equal", best, -std::numeric_limits<double>::infinity());
@@ -230,8 +240,11 @@ Result<void> attention(NodeContext& c) {
   v = repeat_heads(g, v, dims[1]);
   const DType dtype = g.dtype(q);
   const double scale = c.number("scale", 1 / std::sqrt(static_cast<double>(dims[3])));
+  // The root of the scale goes into each side, as the operator's description has it: less overflow
+  // in narrow floats than one product by the scale.
   ValueId scores =
       g.matmul(g.scale(q, std::sqrt(scale)), g.permute(g.scale(k, std::sqrt(scale)), {0, 1, 3, 2}));
+  // Which stage of the scores output 3 is: 0 the product, 1 capped, 2 masked, 3 after the softmax.
   const int64_t mode = c.integer("qk_matmul_output_mode", 0);
   const double cap = c.number("softcap", 0);
   if (mode == 0) c.out(3, scores);
@@ -291,6 +304,7 @@ Result<void> rotary_embedding(NodeContext& c) {
   for (int64_t i = 0; i < half; ++i) {
     first.push_back(is_interleaved ? 2 * i : i);
     second.push_back(is_interleaved ? 2 * i + 1 : half + i);
+    // The inverse permutation: element first[i] of the result is element i of the joined halves.
     back[static_cast<size_t>(first.back())] = i;
     back[static_cast<size_t>(second.back())] = half + i;
   }

@@ -21,6 +21,8 @@ Result<void> unary(NodeContext& c) {
 // a, b -> z, broadcast.
 template <const char* kId>
 Result<void> binary(NodeContext& c) {
+  // Evaluated before the call: the order of a call's arguments is not fixed in C++, and in() may
+  // add nodes.
   const ValueId a = c.in(0), b = c.in(1);  // in this order become inputs
   c.out(0, c.g().binary(kId, a, b));
   return c.done();
@@ -103,6 +105,7 @@ Result<void> modulo(NodeContext& c) {
 Result<void> power(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const DType base = g.dtype(c.in(0));
+  // Exact for integer results below 2^53.
   const DType compute = is_float(base) ? base : DType::kF64;
   c.out(0, g.cast(g.binary("math.pow", g.cast(c.in(0), compute), g.cast(c.in(1), compute)), base));
   return c.done();
@@ -152,6 +155,7 @@ Result<void> gelu(NodeContext& c) {
 
 // gamma * elu(x, alpha).
 Result<void> selu(NodeContext& c) {
+  // The f32 numbers of the operator's description, written out exactly.
   const double alpha = c.number("alpha", 1.67326319217681884765625);
   const double gamma = c.number("gamma", 1.05070102214813232421875);
   c.out(0, c.g().scale(c.g().op("activation.elu_alpha", {c.in(0)}, {{"alpha", alpha}}), gamma));
@@ -193,6 +197,7 @@ Result<void> shrink(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
   const double lambda = c.number("lambd", 0.5), bias = c.number("bias", 0);
+  // "x > lambda" as "lambda < x": the graph has no "greater".
   const ValueId above = g.binary("compare.less", g.scalar(x, lambda), x);
   const ValueId below = g.with_scalar("compare.less", x, -lambda);
   const ValueId high = g.where(above, g.with_scalar("elementwise.sub", x, bias), g.scalar(x, 0));
@@ -208,6 +213,7 @@ Result<void> clip(NodeContext& c) {
   if (c.has(2)) y = g.binary("elementwise.min", y, c.in(2));
   if (c.has_attribute("min")) y = g.with_scalar("elementwise.max", y, c.number("min", 0));
   if (c.has_attribute("max")) y = g.with_scalar("elementwise.min", y, c.number("max", 0));
+  // No bound at all: the output still needs a value of its own.
   if (y == c.in(0)) return identity(c);
   c.out(0, y);
   return c.done();
@@ -241,6 +247,7 @@ Result<ValueId> cast_to(NodeContext& c, int32_t to) {
   const auto dtype = dtype_of(to);
   if (!dtype) return fail::unimplemented("There is no cast to {}.", data_type_name(to));
   const ValueId x = c.in(0);
+  // Anything but 0 is true, NaN too; a numeric cast to u8 would cut 0.5 to 0.
   if (to == 9) return g.logical_not(g.with_scalar("compare.equal", x, 0));  // BOOL
   if (g.dtype(x) == *dtype) return g.op("shape.reshape", {x}, {{"shape", g.dims(x)}});
   Attributes attributes{{"to", std::string(dtype_name(*dtype))}};
@@ -249,7 +256,7 @@ Result<ValueId> cast_to(NodeContext& c, int32_t to) {
   return g.op("math.cast", {x}, std::move(attributes));
 }
 
-// Saturation of 8-bit floats is not done: such types are refused.
+// 8-bit floats saturate unless the attribute says otherwise; see cast_to().
 Result<void> cast(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const ValueId y, cast_to(c, static_cast<int32_t>(c.integer("to", 0))));
   c.out(0, y);

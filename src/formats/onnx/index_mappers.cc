@@ -18,6 +18,7 @@ ValueId from_front(TensorAlgebra& g, ValueId indices, int64_t extent) {
                  g.with_scalar("math.add", indices, static_cast<double>(extent)), indices);
 }
 
+//   dims [2, 3, 4] have the strides [12, 4, 1]
 // Elements between neighbours along each axis, row-major.
 Dims strides_of(const Dims& dims) {
   Dims strides(dims.size(), 1);
@@ -32,6 +33,7 @@ Result<void> gather(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const int64_t axis, c.axis("axis", 0, static_cast<int64_t>(dims.size())));
   const ValueId indices = from_front(g, c.in(1), dims[static_cast<size_t>(axis)]);
   const ValueId rows = g.take_rows(c.in(0), axis, g.reshape(indices, {count_of(index_dims)}));
+  // The indexed axis is replaced by all dims of the index tensor.
   Dims result(dims.begin(), dims.begin() + axis);
   result.insert(result.end(), index_dims.begin(), index_dims.end());
   result.insert(result.end(), dims.begin() + axis + 1, dims.end());
@@ -50,6 +52,7 @@ ValueId element_places(TensorAlgebra& g, const Dims& dims, int64_t axis, ValueId
   const Dims index_strides = strides_of(index_dims);
   for (size_t i = 0; i < base.size(); ++i) {
     for (size_t a = 0; a < index_dims.size(); ++a) {
+      // Along all other axes an element stays at its own place; these parts are known now.
       if (static_cast<int64_t>(a) == axis) continue;
       const int64_t at = static_cast<int64_t>(i) / index_strides[a] % index_dims[a];
       base[i] += static_cast<double>(at * strides[a]);
@@ -83,6 +86,9 @@ Result<void> gather_nd(NodeContext& c) {
   const int64_t depth = index_dims.back();
   if (batch + depth > static_cast<int64_t>(dims.size()))
     return fail::invalid("GatherND indexes {} axes.", depth);
+  //   data    [batch dims | indexed dims | slab dims]
+  //   indices [batch dims | ... | depth]            result [batch dims | ... | slab dims]
+  // Flattened, slab s of batch b is row b * (product of indexed dims) + s.
   const Dims batch_dims(dims.begin(), dims.begin() + batch);
   const Dims indexed(dims.begin() + batch, dims.begin() + batch + depth);
   const Dims slab(dims.begin() + batch + depth, dims.end());
@@ -145,6 +151,8 @@ ValueId scatter_rows(TensorAlgebra& g, ValueId data, ValueId updates,
   std::vector<std::vector<int64_t>> rounds;
   std::map<int64_t, size_t> uses;
   for (size_t i = 0; i < targets.size(); ++i) {
+    // Without a reduction later updates overwrite earlier ones in the one round. With one, the n-th
+    // update of a target goes to round n, so that no round has two for one row.
     const size_t round = rule.op.empty() ? 0 : uses[targets[i]]++;
     if (round == rounds.size()) rounds.emplace_back(static_cast<size_t>(num_rows), -1);
     rounds[round][static_cast<size_t>(targets[i])] = static_cast<int64_t>(i);
@@ -159,6 +167,7 @@ ValueId scatter_rows(TensorAlgebra& g, ValueId data, ValueId updates,
       data = g.take(g.concat(both, 0), 0, sources);
       continue;
     }
+    // The row behind the updates is the neutral value, which pad() adds below.
     for (int64_t& source : sources) source = source < 0 ? num_updates : source;
     data = g.op(rule.op, {data, g.take(g.pad(updates, 0, 0, 1, rule.neutral), 0, sources)});
   }
@@ -227,6 +236,7 @@ Result<void> scatter_nd(NodeContext& c) {
 Result<void> one_hot(NodeContext& c) {
   TensorAlgebra& g = c.g();
   QUERN_ASSIGN_OR_RETURN(const int64_t depth, c.known_int(1));
+  // The table has indices * depth elements: a depth of a million is far past any vocabulary.
   if (depth < 0 || depth > 1 << 20) return fail::invalid("OneHot has the depth {}.", depth);
   // Indices may be floats; they count modulo the depth.
   const ValueId wrapped = from_front(g, g.cast(c.in(0), DType::kI64), depth);
@@ -268,6 +278,7 @@ Result<void> top_k(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const int64_t k, c.known_int(1));
   const bool takes_largest = c.integer("largest", 1) != 0;
   ValueId rows = g.move_axis(x, axis, rank - 1);
+  // The k smallest are the k largest of the negation, and equal elements stay equal.
   if (!takes_largest) rows = g.op("elementwise.neg", {rows});
   g.op("sort.top_k", {rows}, {{"k", k}});
   if (g.has_error()) return c.done();

@@ -28,6 +28,7 @@ Result<void> less_or_equal(NodeContext& c) {
 }
 Result<void> greater(NodeContext& c) {
   const ValueId a = c.in(0), b = c.in(1);
+  // The operands change places, so that NaN compares false on either side.
   c.out(0, c.g().binary("compare.less", b, a));
   return c.done();
 }
@@ -58,6 +59,7 @@ Result<void> bit_not(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
   const ValueId zero = g.scalar(x, 0);
+  // 0 - 1 wraps to all bits set in every integer type.
   const ValueId ones = g.op("elementwise.sub", {zero, g.scalar(x, 1)});
   c.out(0, g.binary("bits.xor", x, ones));
   return c.done();
@@ -77,6 +79,7 @@ Result<void> logical_not(NodeContext& c) {
 
 // For floats.
 Result<void> is_nan(NodeContext& c) {
+  // NaN alone is not equal to itself.
   c.out(0, c.g().logical_not(c.g().op("compare.equal", {c.in(0), c.in(0)})));
   return c.done();
 }

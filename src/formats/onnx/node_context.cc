@@ -43,7 +43,7 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   return fail::unimplemented("A constant of {} cannot be read.", dtype_name(tensor.dtype()));
 }
 
-// Errors: numbers that are not whole.
+// Fractions are cut toward zero. Errors: NaN, infinity, magnitudes of 9e15 (about 2^53) or more.
 Result<std::vector<int64_t>> integers_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::kI64) return tensor.read_as<int64_t>();
   QUERN_ASSIGN_OR_RETURN(const std::vector<double> numbers, numbers_of(tensor));
@@ -71,6 +71,7 @@ ValueId NodeContext::in(size_t i) {
   if (it != names_.values.end()) return it->second;
   ValueId value = kNoValue;
   if (const auto pending = names_.pending.find(name); pending != names_.pending.end()) {
+    // Only now is it an input of the graph: one that no node reads must not have to be bound.
     value = algebra_.builder().input(name, pending->second);
   } else if (const auto known = known_.find(name); known != known_.end()) {
     value = known_constant(known->second);
@@ -166,6 +167,7 @@ Result<int64_t> NodeContext::axis(std::string_view name, int64_t fallback, int64
 
 // Names the value as the output; nothing where nobody wants it.
 void NodeContext::out(size_t i, ValueId value) {
+  // An optional output that the model leaves out has an empty name.
   if (wants(i)) names_.values.insert_or_assign(node_.outputs[i], value);
 }
 

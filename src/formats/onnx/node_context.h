@@ -12,8 +12,8 @@
 
 namespace quern::onnx {
 
-// Values that are known when a model is read: initializers, constants, and what the caller knows of
-// inputs. Shapes and axes must be among them.
+// Values that are known when a model is read: initializers and what the caller knows of inputs, not
+// what nodes compute. Shapes and axes must be among them.
 using KnownTensors = std::map<std::string, Tensor, std::less<>>;
 // The graph's value for each name of the model, so far, and the model's inputs that nothing has
 // read yet: they become inputs of the graph when something does.

@@ -18,7 +18,8 @@ ValueId per_channel(TensorAlgebra& g, ValueId values, size_t rank) {
   return g.reshape(values, column);
 }
 
-// With the stored mean and variance; training mode is refused.
+// With the stored mean and variance; in training mode with those of the batch, which also move the
+// stored ones: new = momentum * old + (1 - momentum) * batch.
 Result<void> batch_norm(NodeContext& c) {
   TensorAlgebra& g = c.g();
   const ValueId x = c.in(0);
@@ -34,8 +35,11 @@ Result<void> batch_norm(NodeContext& c) {
     return c.done();
   }
   Dims axes{0};
+  // All but the channels: the batch and the spatial axes.
   for (size_t i = 2; i < dims.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   const ValueId mean = g.reduce("mean", x, axes, false);
+  // Two passes, the population variance: mean of (x - mean)^2, as the operator's description wants
+  // it.
   const ValueId centred = g.binary("elementwise.sub", x, per_channel(g, mean, dims.size()));
   const ValueId var = g.reduce("mean", g.op("math.mul", {centred, centred}), axes, false);
   normalise(mean, var);
@@ -83,6 +87,7 @@ Result<Rows> rows_from_axis(NodeContext& c, int64_t fallback) {
   Rows rows{.dims = c.g().dims(c.in(0))};
   QUERN_ASSIGN_OR_RETURN(rows.axis,
                          c.axis("axis", fallback, static_cast<int64_t>(rows.dims.size())));
+  //   [a, b, c, d] with axis 2 is a * b rows of c * d
   rows.count = count_of({rows.dims.begin(), rows.dims.begin() + rows.axis});
   rows.width = count_of({rows.dims.begin() + rows.axis, rows.dims.end()});
   return rows;
@@ -163,6 +168,7 @@ Result<void> local_response_norm(NodeContext& c) {
   std::vector<double> band;
   for (int64_t from = 0; from < channels; ++from) {
     for (int64_t to = 0; to < channels; ++to) {
+      // `size` channels around each; for an even size one more above than below.
       const bool is_near = from >= to - (size - 1) / 2 && from <= to + size / 2;
       band.push_back(is_near ? 1 : 0);
     }
@@ -208,6 +214,7 @@ Result<void> likelihood_loss(NodeContext& c, ValueId log_prob, ValueId target, V
   const int64_t last = static_cast<int64_t>(dims.size()) - 1;
   const DType dtype = g.dtype(log_prob);
   const ValueId rows = g.move_axis(log_prob, 1, last);  // [N, ..., C]
+  // Targets outside the classes (ignore_index may be -1) give a row of zeros.
   const ValueId hot = g.cast(g.one_hot(target, dims[1]), dtype);
   const ValueId ignored =
       g.with_scalar("compare.equal", target, static_cast<double>(c.integer("ignore_index", -1)));
@@ -231,6 +238,7 @@ Result<void> likelihood_loss(NodeContext& c, ValueId log_prob, ValueId target, V
     c.out(0, g.reduce("sum", loss, all, false));
   } else {
     c.out(0, g.op("elementwise.div",
+                  // The mean is weighted: over the sum of weights, not over the number of targets.
                   {g.reduce("sum", loss, all, false), g.reduce("sum", factors, all, false)}));
   }
   return c.done();

@@ -32,6 +32,7 @@ class Importer {
         return fail::unimplemented("Initializer '{}' is of {}, which Quern has not.", tensor.name,
                                    data_type_name(tensor.data_type));
       }
+      // Over what the caller knows: a model's own values win.
       known_.insert_or_assign(tensor.name, *tensor.tensor);
       names_.data_types[tensor.name] = tensor.data_type;
       initializers_.push_back(tensor.name);

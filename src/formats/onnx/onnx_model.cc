@@ -126,6 +126,7 @@ Result<std::vector<int64_t>> read_shape(Bytes message) {
       if (dim.tag == 1) extent = dim.integer();
       return {};
     }));
+    // -1 is "not known", for a name (dim_param) as for an absent value.
     dims.push_back(extent < 0 ? -1 : extent);
     return {};
   }));
@@ -186,7 +187,7 @@ Result<void> read_opset(Bytes message, OnnxModel& model) {
   return {};
 }
 
-// Appends a message that repeats.
+// Puts the path before an error.
 template <class T>
 Result<T> with_path(Result<T> result, const std::string& path) {
   if (result) return result;
@@ -214,6 +215,7 @@ Result<OnnxModel> parse_model(Bytes bytes) {
   QUERN_TRY(for_each_field(bytes, [&](const WireField& field) -> Result<void> {
     if (field.tag == 1) model.ir_version = field.integer();
     if (field.tag == 8) return read_opset(field.bytes, model);
+    // ModelProto: ir_version = 1, graph = 7, opset_import = 8; producers and notes are skipped.
     if (field.tag != 7) return {};
     if (has_graph) return fail::invalid("The model has two graphs.");
     has_graph = true;

@@ -19,6 +19,8 @@ class Message {
     bytes_ += static_cast<char>(value);
     return *this;
   }
+  // The key of a field is its number shifted by 3, with the wire type in the low bits: 0 is a
+  // varint, 2 is sized bytes. Negative numbers are the varint of their 64 bits.
   Message& number(uint32_t tag, uint64_t value) { return varint(tag << 3).varint(value); }
   Message& text(uint32_t tag, std::string_view text) {
     varint(tag << 3 | 2).varint(text.size());
@@ -52,6 +54,7 @@ Message model_of(const Message& node, std::initializer_list<std::string_view> in
   graph.message(1, node);
   for (const std::string_view name : inputs) graph.message(11, value_info(name, 1, {2, 3}));
   graph.message(12, value_info("y", 1, {2, 3}));
+  // IR version 9, the default domain in version 18, the graph.
   return Message().number(1, 9).message(8, Message().text(1, "").number(2, 18)).message(7, graph);
 }
 // A node without attributes.
@@ -73,6 +76,7 @@ TEST(WireReader, ReadsEveryType) {
   EXPECT_EQ(first_field(Message().number(5, 300).view())->number, 300U);
   EXPECT_EQ(first_field(Message().number(1, UINT64_MAX).view())->integer(), -1);
   EXPECT_EQ(first_field(Message().text(3, "abc").view())->text(), "abc");
+  // 0x15 is field 2 with wire type 5, 0x11 below is field 2 with type 1; IEEE bytes, low first.
   EXPECT_EQ(first_field(std::string_view("\x15\x00\x00\x80\x3f", 5))->f32(), 1.0F);
   EXPECT_EQ(first_field(std::string_view("\x11\0\0\0\0\0\0\xf0\x3f", 9))->f64(), 1.0);
 }
@@ -80,6 +84,8 @@ TEST(WireReader, ReadsEveryType) {
 // With the offset.
 TEST(WireReader, MalformedFieldsAreErrors) {
   for (const std::string_view bytes :
+       // In this order: a key alone; text of 5 with 3 bytes; fixed numbers cut short; group types 3
+       // and 4 and types 6; field number 0; 65 bits in ten bytes; eleven bytes; a key past 32 bits.
        {std::string_view("\x08"),
         std::string_view("\x0a\x05"
                          "abc"),
@@ -184,6 +190,7 @@ TEST(OnnxModel, EveryTruncationIsSafe) {
   for (size_t size = 0; size < whole.view().size(); ++size) {
     const auto model = parse_model(whole.bytes().first(size));
     if (model) {
+      // Such a model lacks its output or an input's type: importing must say so.
       EXPECT_FALSE(import_model(*model, builtin_ops())) << size;
     }
   }
@@ -201,6 +208,7 @@ std::string import(const Message& model) {
 
 // Where there is an equal one.
 TEST(OnnxImporter, OneNodeBecomesOneOperation) {
+  // The input that no node reads is left out of the graph.
   EXPECT_EQ(import(model_of(node_of("Add", {"x", "b"}), {"x", "b", "unused"})), R"(graph {
   %x = Input() {type = "f32[2, 3]"} : f32[2, 3]
   %b = Input() {type = "f32[2, 3]"} : f32[2, 3]

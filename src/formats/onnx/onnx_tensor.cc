@@ -74,6 +74,7 @@ std::vector<std::byte> pack_numbers(const std::vector<T>& values) {
 
 // The bytes of all elements. Floats and complex numbers have fields of their own.
 std::vector<std::byte> element_bytes(DType dtype, const Data& data) {
+  // Raw data are little-endian and dense by definition; only their count is checked, by the caller.
   if (data.has_raw) return {data.raw.begin(), data.raw.end()};
   if (dtype == DType::kF32 || dtype == DType::kComplex64) return pack_numbers(data.floats);
   if (dtype == DType::kF64 || dtype == DType::kComplex128) return pack_numbers(data.doubles);
@@ -143,6 +144,7 @@ Result<OnnxTensor> parse_tensor(std::span<const std::byte> bytes) {
     QUERN_TRY(read_field(field, tensor, data));
   }
   const auto dtype = dtype_of(tensor.data_type);
+  // Known by name and type, without values: an error only where something needs them.
   if (!dtype) return tensor;
   const auto shape = Shape::make(tensor.dims);
   if (!shape) {

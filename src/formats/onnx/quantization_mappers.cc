@@ -14,6 +14,9 @@ namespace {
 ValueId spread_over(TensorAlgebra& g, ValueId scale, const Dims& dims, int64_t axis,
                     int64_t block) {
   const Dims own = g.dims(scale);
+  //   one number          -> rank 0, broadcast over all
+  //   [n] along `axis`    -> [1, ..., n, ..., 1]
+  //   as x, axis / block  -> each row of blocks repeated `block` times along the axis
   if (count_of(own) == 1 && own.size() <= 1) return g.reshape(scale, {});
   if (dims.empty() || !g.allows(dims[static_cast<size_t>(axis)])) {
     g.refuse("A scale of several elements needs an axis.");
@@ -55,6 +58,7 @@ std::optional<Range> integer_range(DType dtype) {
 ValueId quantise(TensorAlgebra& g, ValueId x, ValueId zero, DType to, const Range& range) {
   ValueId q = g.op("math.round", {x});
   if (zero != kNoValue) q = g.binary("math.add", q, g.cast(zero, g.dtype(x)));
+  // Clamped in floats before the cast: the sum may be far outside of the integer type.
   q = g.with_scalar("elementwise.min", g.with_scalar("elementwise.max", q, range.low), range.high);
   return g.cast(q, to);
 }
@@ -69,6 +73,7 @@ Result<void> quantize_linear(NodeContext& c) {
     QUERN_ASSIGN_OR_RETURN(axis, c.axis("axis", rank == 1 ? 0 : 1, rank));
   }
   const int64_t block = c.integer("block_size", 0);
+  // The operator's default where neither a zero point nor output_dtype names a type.
   DType to = DType::kU8;
   if (c.has(2)) to = g.dtype(c.in(2));
   if (const int64_t declared = c.integer("output_dtype", 0); declared != 0) {
@@ -121,6 +126,7 @@ Result<void> dynamic_quantize_linear(NodeContext& c) {
   const ValueId x = c.in(0);
   Dims axes;
   for (int64_t i = 0; i < g.rank(x); ++i) axes.push_back(i);
+  // 0 belongs to the range, so that it is a value that the integers hold exactly.
   const ValueId high = g.with_scalar("elementwise.max", g.reduce("reduce_max", x, axes, false), 0);
   const ValueId low = g.with_scalar("elementwise.min", g.reduce("reduce_min", x, axes, false), 0);
   const ValueId scale =
@@ -155,6 +161,7 @@ ValueId centred(TensorAlgebra& g, ValueId x, ValueId zero, int64_t axis) {
 // Products of integers are made in a float type that holds them exactly.
 Result<void> matmul_integer(NodeContext& c) {
   TensorAlgebra& g = c.g();
+  // Zero points of a go along its rows, those of b along its columns.
   const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
   const ValueId b = centred(g, c.in(1), c.in(3), g.rank(c.in(1)) - 1);
   c.out(0, g.cast(g.matmul(a, b), DType::kI32));
@@ -165,6 +172,7 @@ Result<void> matmul_integer(NodeContext& c) {
 ValueId convolve_exactly(TensorAlgebra& g, ValueId x, ValueId w,
                          const std::vector<AxisWindow>& windows, int64_t groups) {
   for (size_t i = 0; i < windows.size(); ++i) {
+    // After the zero point was subtracted: padding means the value 0, not the integer 0.
     x = g.pad(x, static_cast<int64_t>(i) + 2, windows[i].pad_begin, windows[i].pad_end, 0);
   }
   return g.op("convolution.conv2d", {x, w},

@@ -36,6 +36,7 @@ Result<Reduction> read_reduction(NodeContext& c) {
     QUERN_ASSIGN_OR_RETURN(const int64_t normal, normal_axis(axis, rank));
     r.axes.push_back(normal);
   }
+  // binary_search() below relies on it.
   std::ranges::sort(r.axes);
   if (r.axes.empty() && c.integer("noop_with_empty_axes", 0) == 0) {
     r.axes.resize(static_cast<size_t>(rank));
@@ -135,6 +136,7 @@ Result<void> reduce_log_sum_exp(NodeContext& c) {
     order.push_back(i);
     rows.push_back(dims[static_cast<size_t>(i)]);
   }
+  //   kept axes | reduced axes  ->  [rows, elements of a row]
   order.insert(order.end(), r.axes.begin(), r.axes.end());
   const int64_t num_rows = count_of(rows);
   const ValueId flat = g.reshape(g.permute(r.x, order), {num_rows, count_of(dims) / num_rows});
@@ -160,6 +162,7 @@ Result<void> arg_extreme(NodeContext& c, std::string_view id) {
   }
   ValueId index = g.cast(g.op(id, {rows}), DType::kI64);
   if (takes_last) {
+    // Place i of the reversed row is place extent - 1 - i of the row.
     index = g.binary("elementwise.sub", g.scalar(index, static_cast<double>(extent - 1)), index);
   }
   Dims result = dims;
@@ -197,6 +200,7 @@ Result<void> scan(NodeContext& c, std::string_view id, double neutral) {
     const int64_t i = is_reverse ? extent - 1 - step : step;
     const ValueId before = total;
     total = g.op(id, {total, g.slice(x, axis, i, i + 1)});
+    // Exclusive: the sum of what comes before, beginning with the neutral value.
     parts.push_back(is_exclusive ? before : total);
   }
   if (is_reverse) std::ranges::reverse(parts);

@@ -17,6 +17,7 @@ Result<ValueId> resize_axis(TensorAlgebra& g, ValueId x, int64_t axis, const Res
                             const ResizeAxis& geometry, double extrapolation) {
   QUERN_ASSIGN_OR_RETURN(const ResizeWeights weights, resize_weights(options, geometry));
   const int64_t last = g.rank(x) - 1;
+  // [size, extent], transposed below: each row of x times it gives the resized row.
   const ValueId matrix = g.constant(g.dtype(x), {geometry.size, geometry.extent}, weights.matrix);
   ValueId y = g.matmul(g.move_axis(x, axis, last), g.permute(matrix, {1, 0}));
   if (std::ranges::find(weights.outside, 1) != weights.outside.end()) {
@@ -72,6 +73,7 @@ Result<Geometry> read_geometry(NodeContext& c, const Dims& dims) {
     const double size = std::floor(axis.scale * static_cast<double>(axis.extent));
     axis.size = sizes.empty() ? static_cast<int64_t>(size) : sizes[i];
     if (roi.size() == 2 * count) {
+      // roi holds all begins, then all ends.
       axis.roi_begin = roi[i];
       axis.roi_end = roi[i + count];
     }
@@ -85,6 +87,8 @@ Result<Geometry> read_geometry(NodeContext& c, const Dims& dims) {
                                                 : std::ranges::max(geometry.sizes, by_scale).scale;
     for (ResizeAxis& axis : geometry.sizes) {
       axis.scale = scale;
+      // Rounded to nearest here, while a scale alone rounds down, as the operator's description
+      // says.
       axis.size = static_cast<int64_t>(std::floor(scale * static_cast<double>(axis.extent) + 0.5));
     }
   }
@@ -158,6 +162,7 @@ Result<void> affine_grid(NodeContext& c) {
     for (size_t i = spatial.size(); i > 0; --i) {
       const auto n = static_cast<double>(spatial[i - 1]);
       const auto at = static_cast<double>(rest % spatial[i - 1]);
+      // The image spans -1 to 1 from centre to centre of the outer pixels, or from edge to edge.
       places.push_back(aligns_corners ? (n == 1 ? -1 : -1 + 2 * at / (n - 1))
                                       : (2 * at + 1) / n - 1);
       rest /= spatial[i - 1];

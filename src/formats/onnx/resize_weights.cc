@@ -61,12 +61,16 @@ std::vector<double> nearest_weights(const std::string& mode, double ratio) {
 Neighbours neighbours_of(const ResizeOptions& o, double place, double scale) {
   const double floor = std::floor(place);
   const bool is_on_element = place == floor;
+  //   elements   left        left + 1
+  //   place        |---ratio---*
   const double ratio = is_on_element ? 1 : place - floor;
   const int64_t left = static_cast<int64_t>(floor) - (is_on_element ? 1 : 0);
   if (o.mode == "nearest") return {left, nearest_weights(o.nearest, ratio)};
   // Shrinking with anti-aliasing widens the kernel by 1 / scale.
   const double stretch = o.is_antialiased ? std::min(scale, 1.0) : 1.0;
   const double reach = o.mode == "linear" ? 1 : 2;
+  // Taps from start to 1 - start around `left`: 2 for linear, 4 for cubic, more where it is
+  // stretched.
   const auto start = static_cast<int64_t>(std::floor(-reach / stretch)) + 1;
   Neighbours n{left + start, {}};
   for (int64_t i = start; i <= 1 - start; ++i) {
@@ -93,6 +97,7 @@ void fill_row(Neighbours n, const ResizeOptions& o, int64_t extent, double* row)
     for (double& weight : n.weights) weight /= sum;
   }
   for (size_t i = 0; i < n.weights.size(); ++i) {
+    // +=, since several taps outside fall on the same edge element.
     row[std::clamp<int64_t>(n.first + static_cast<int64_t>(i), 0, extent - 1)] += n.weights[i];
   }
 }

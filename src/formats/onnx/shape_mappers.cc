@@ -32,6 +32,7 @@ Result<void> reshape(NodeContext& c) {
     else if (__builtin_mul_overflow(known, *it, &known))
       return fail::invalid("Reshape has a shape of more than 2^63 elements.");
   }
+  // A remainder is caught by the reshape itself, whose counts then differ.
   if (inferred != wanted.end()) *inferred = known == 0 ? 0 : count_of(dims) / known;
   out_reshaped(c, x, wanted);
   return c.done();
@@ -133,6 +134,8 @@ Result<void> split(NodeContext& c) {
 // The elements of one axis that start, end and step select, as NumPy does.
 std::vector<int64_t> slice_indices(int64_t start, int64_t end, int64_t step, int64_t extent) {
   std::vector<int64_t> indices;
+  // Starts and ends may be the ends of int64, which files use for "all": sums with them must not
+  // overflow.
   step = std::clamp(step, -extent - 1, extent + 1);  // longer steps reach as far
   const auto from_front = [&](int64_t i) {
     return i < 0 ? std::max<int64_t>(i, -extent - 1) + extent : i;
@@ -141,6 +144,7 @@ std::vector<int64_t> slice_indices(int64_t start, int64_t end, int64_t step, int
     for (int64_t i = std::clamp<int64_t>(from_front(start), 0, extent);
          i < std::min(from_front(end), extent); i += step) {
       indices.push_back(i);
+      // The next i would pass the extent: stop before the sum.
       if (i > extent - step) break;
     }
   } else if (step < 0) {
@@ -219,6 +223,7 @@ int64_t padded_source(const std::string& mode, int64_t i, int64_t extent) {
   if (mode == "edge") return std::clamp<int64_t>(i, 0, extent - 1);
   if (mode == "wrap") return ((i % extent) + extent) % extent;
   if (extent == 1) return 0;
+  //   extent 4:  3 2 1 | 0 1 2 3 | 2 1 0 1 ...   with the period 6
   const int64_t period = 2 * (extent - 1);  // reflect, without repeating the edge
   const int64_t phase = ((i % period) + period) % period;
   return phase < extent ? phase : period - phase;
@@ -245,6 +250,7 @@ Result<void> pad(NodeContext& c) {
   if (pads.size() != 2 * axes.size()) return fail::invalid("Pad has {} pads.", pads.size());
   const std::string mode = c.text("mode", "constant");
   for (size_t i = 0; i < axes.size(); ++i) {
+    // All begins, then all ends.
     int64_t before = pads[i], after = pads[i + axes.size()];
     if (std::min(before, after) < -kMaxTable || std::max(before, after) > kMaxTable) {
       return fail::invalid("Pad has the pads {} and {}.", before, after);
@@ -310,6 +316,8 @@ Result<void> depth_to_space(NodeContext& c) {
   const int64_t b = c.integer("blocksize", 1);
   if (d.size() != 4 || b < 1 || b > 4096 || d[1] % (b * b) != 0)
     return fail::invalid("DepthToSpace cannot divide its channels.");
+  //   DCR  [N, b, b, C, H, W] -> [N, C, H, b, W, b]
+  //   CRD  [N, C, b, b, H, W] -> [N, C, H, b, W, b]
   const int64_t channels = d[1] / (b * b);
   const Dims joined{d[0], channels, d[2] * b, d[3] * b};
   if (c.text("mode", "DCR") == "CRD") {

@@ -18,6 +18,7 @@ Result<void> cosine_window(NodeContext& c, const std::array<double, 3>& a) {
     return fail::invalid("A window of {} elements is too long.", size);
   const auto to = dtype_of(static_cast<int32_t>(c.integer("output_datatype", 1)));
   if (!to) return fail::unimplemented("{} gives a type that Quern has not.", c.node().op_type);
+  // A periodic window is the first `size` elements of a symmetric one that is longer by one.
   const auto periods = static_cast<double>(c.integer("periodic", 1) != 0 ? size : size - 1);
   std::vector<double> ramp;
   for (int64_t n = 0; n < size; ++n)
@@ -58,8 +59,11 @@ ValueId transform(TensorAlgebra& g, ValueId rows, int64_t n_fft, int64_t num_bin
     for (int64_t part = 0; part < d[2]; ++part) {
       for (int64_t k = 0; k < num_bins; ++k) {
         const double angle =
+            // Modulo the length in integers: the angle stays below 2 pi, where cos and sin lose no
+            // bits.
             2 * std::numbers::pi * static_cast<double>(n * k % n_fft) / static_cast<double>(n_fft);
         const double cosine = strict_cos(angle) * scale, sine = sign * strict_sin(angle) * scale;
+        // (re + i im) * (cos + i sin): re gives (cos, sin), im gives (-sin, cos).
         table.push_back(part == 0 ? cosine : -sine);
         table.push_back(part == 0 ? sine : cosine);
       }
@@ -91,6 +95,7 @@ Result<void> dft(NodeContext& c) {
     return fail::unimplemented("A one-sided inverse DFT has no equivalent.");
   if (n_fft < 1 || n_fft > kMaxTable)
     return fail::unimplemented("A DFT of {} elements is too long.", n_fft);
+  // The other bins of a real signal are the conjugates of these.
   const int64_t num_bins = is_onesided ? n_fft / 2 + 1 : n_fft;
   const ValueId moved = g.move_axis(c.in(0), axis, rank - 2);
   const Dims moved_dims = g.dims(moved);

@@ -24,6 +24,7 @@ int64_t AxisWindow::num_windows() const {
   const int64_t room = extent + pad_begin + pad_end - span();
   if (room < 0) return 0;
   int64_t windows = (is_ceil ? (room + stride - 1) / stride : room / stride) + 1;
+  // A last window that would begin in the padding at the end is dropped.
   if (is_ceil && (windows - 1) * stride >= extent + pad_begin) --windows;
   return windows;
 }
@@ -57,6 +58,7 @@ Result<std::vector<AxisWindow>> read_windows(const NodeContext& c, const Dims& x
         std::max({w.kernel, w.stride, w.dilation, w.pad_begin, w.pad_end, w.extent});
     const int64_t smallest =
         std::min({w.kernel - 1, w.stride - 1, w.dilation - 1, w.pad_begin, w.pad_end});
+    // Sums and products of such numbers stay far below 2^63.
     if (largest > 1 << 24 || smallest < 0)
       return fail::invalid("{} has an impossible window.", c.node().op_type);
     if (auto_pad == "VALID") w.pad_begin = w.pad_end = 0;

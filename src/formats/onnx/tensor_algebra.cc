@@ -16,6 +16,7 @@ namespace quern::onnx {
 namespace {
 
 // Batches that a product is unrolled into, and other loops over extents of a graph.
+// Each is a few nodes: a graph must not grow without limit from three numbers in a file.
 constexpr int64_t kMaxUnrolled = 4096;
 
 // Dims with one extent replaced.
@@ -30,6 +31,7 @@ Dims with_extent(Dims dims, int64_t axis, int64_t extent) {
 int64_t count_of(const Dims& dims) {
   int64_t count = 1;
   for (const int64_t extent : dims) {
+    // Before the product: a 0 behind extents that overflow still means no elements.
     if (extent == 0) return 0;
     if (__builtin_mul_overflow(count, extent, &count)) count = INT64_MAX;
   }
@@ -40,6 +42,8 @@ int64_t count_of(const Dims& dims) {
 std::optional<Dims> common_shape(const Dims& a, const Dims& b) {
   Dims dims(std::max(a.size(), b.size()), 1);
   for (size_t i = 1; i <= dims.size(); ++i) {
+    // From the last axis forwards: NumPy aligns shapes at their ends, and what is missing counts as
+    // 1.
     const int64_t from_a = i <= a.size() ? a[a.size() - i] : 1;
     const int64_t from_b = i <= b.size() ? b[b.size() - i] : 1;
     if (from_a != from_b && from_a != 1 && from_b != 1) return std::nullopt;
@@ -139,6 +143,7 @@ ValueId TensorAlgebra::move_axis(ValueId x, int64_t from, int64_t to) {
   Dims order(dims(x).size());
   std::iota(order.begin(), order.end(), int64_t{0});
   if (order.empty()) return x;
+  //   from 3 to 1:  0 1 2 3 4  ->  0 1 2 4  ->  0 3 1 2 4
   order.erase(order.begin() + from);
   order.insert(order.begin() + to, from);
   return permute(x, order);
@@ -153,6 +158,7 @@ ValueId TensorAlgebra::slice(ValueId x, int64_t axis, int64_t start, int64_t end
   if (has_error()) return kNoValue;
   const Dims extents = dims(x);
   if (start == 0 && end == extents[static_cast<size_t>(axis)]) return x;
+  // The operation itself takes no empty range.
   if (start >= end) return constant(dtype(x), with_extent(extents, axis, 0), {});
   return op("shape.slice", {x}, {{"dim", axis}, {"start", start}, {"end", end}});
 }
@@ -160,6 +166,7 @@ ValueId TensorAlgebra::slice(ValueId x, int64_t axis, int64_t start, int64_t end
 // Elements at these places, known while the graph is built.
 ValueId TensorAlgebra::take(ValueId x, int64_t axis, const std::vector<int64_t>& indices) {
   if (has_error() || !allows(static_cast<int64_t>(indices.size()))) return kNoValue;
+  // 0, 1, 2, ... over the whole axis is x itself.
   bool is_whole = static_cast<int64_t>(indices.size()) == dims(x)[static_cast<size_t>(axis)];
   for (size_t i = 0; i < indices.size(); ++i)
     is_whole = is_whole && indices[i] == static_cast<int64_t>(i);
@@ -179,6 +186,7 @@ ValueId TensorAlgebra::pad(ValueId x, int64_t axis, int64_t before, int64_t afte
   if (!allows(before) || !allows(after)) return kNoValue;
   const Dims extents = dims(x);
   std::vector<ValueId> parts;
+  // One constant of rank 0, broadcast: the padding costs no table in the graph.
   const auto fill = [&](int64_t extent) {
     return broadcast(scalar(x, value), with_extent(extents, axis, extent));
   };
@@ -196,6 +204,7 @@ ValueId TensorAlgebra::matmul_pairs(ValueId a, ValueId b, const Dims& batch) {
   a_shape.insert(a_shape.end(), {rows, inner});
   b_shape.insert(b_shape.end(), {inner, columns});
   y_shape.insert(y_shape.end(), {rows, columns});
+  // One product of matrices for each pair of the broadcast batch, joined along a new first axis.
   const int64_t count = count_of(batch);
   if (count > kMaxUnrolled) {
     refuse(fmt::format("A product of {} matrices is over the limit of {}.", count, kMaxUnrolled));
@@ -221,6 +230,7 @@ ValueId TensorAlgebra::matmul(ValueId a, ValueId b) {
     return kNoValue;
   }
   const bool is_row = a_dims.size() == 1, is_column = b_dims.size() == 1;
+  // A vector on the left is a row, on the right a column; the axis of 1 goes again at the end.
   if (is_row) a = reshape(a, a_dims = {1, a_dims[0]});
   if (is_column) b = reshape(b, b_dims = {b_dims[0], 1});
   const auto batch =
@@ -241,6 +251,7 @@ ValueId TensorAlgebra::matmul(ValueId a, ValueId b) {
   Dims shape = dims(y);
   if (shape.empty()) return y;
   if (is_column) shape.pop_back();
+  // With both, the column's axis is off already and the row's is the last one.
   if (is_row) shape.erase(shape.end() - (is_column ? 1 : 2));
   return reshape(y, shape);
 }

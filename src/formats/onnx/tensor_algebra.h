@@ -28,6 +28,7 @@ class TensorAlgebra {
   DType dtype(ValueId x) const;
 
   // A node of any operation.
+  // The first output; builder().last_outputs() has the others.
   ValueId op(std::string_view id, std::initializer_list<ValueId> inputs,
              Attributes attributes = {});
   // One operation; see OpDef for its attributes.
@@ -45,6 +46,7 @@ class TensorAlgebra {
   ValueId cast(ValueId x, DType dtype);
 
   // Shapes; extents are known numbers throughout.
+  // Calls that change nothing (equal shape, order, type or range) add no node and give x itself.
   ValueId reshape(ValueId x, const Dims& dims);
   ValueId permute(ValueId x, const Dims& order);
   ValueId broadcast(ValueId x, const Dims& dims);

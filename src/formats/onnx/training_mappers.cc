@@ -42,6 +42,7 @@ Result<void> adagrad(NodeContext& c) {
   QUERN_ASSIGN_OR_RETURN(const Groups groups, read_groups(c, 3));
   QUERN_ASSIGN_OR_RETURN(const double rate, c.known_number(0));
   QUERN_ASSIGN_OR_RETURN(const double steps, c.known_number(1));
+  // The rate of this step; rate and step count must be known while the graph is built.
   const double r = rate / (1 + steps * c.number("decay_factor", 0));
   for (size_t i = 0; i < groups.count; ++i) {
     const ValueId x = c.in(groups.input(0, i));

@@ -73,6 +73,7 @@ ValueId spread(TensorAlgebra& g, ValueId x, int64_t axis, int64_t stride) {
   if (!g.allows(count_of({extent, stride}))) return kNoValue;
   std::vector<int64_t> sources;
   for (int64_t i = 0; i < extent; ++i) {
+    // Index `extent` is the one zero that is padded behind the elements.
     if (i > 0) sources.insert(sources.end(), static_cast<size_t>(stride - 1), extent);
     sources.push_back(i);
   }
@@ -103,6 +104,7 @@ Result<void> conv_transpose(NodeContext& c) {
   for (size_t i = 0; i < rank; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
     AxisWindow& window = windows[i];
+    // Extent of the result before padding cuts it: the last input's window ends there.
     full[i] = (window.extent - 1) * window.stride + window.span();
     const std::string auto_pad = c.text("auto_pad", "NOTSET");
     if (!output_shape.empty() || auto_pad.starts_with("SAME")) {
@@ -115,6 +117,7 @@ Result<void> conv_transpose(NodeContext& c) {
       window.pad_begin = std::max<int64_t>(first, 0);
       window.pad_end = total - window.pad_begin;
     }
+    // span - 1 on both sides: the first and last taps of the kernel reach each input alone.
     y = g.pad(spread(g, y, axis, window.stride), axis, window.span() - 1, window.span() - 1, 0);
     std::vector<int64_t> flipped(static_cast<size_t>(window.kernel));
     for (size_t k = 0; k < flipped.size(); ++k)
@@ -213,6 +216,7 @@ Result<void> average_pool(NodeContext& c) {
     if (!g.allows(count_of({w.num_windows(), w.kernel}))) return c.done();
     const int64_t pad_begin = counts_padding ? w.pad_begin : 0,
                   pad_end = counts_padding ? w.pad_end : 0;
+    // The count of a window is the product of the counts along its axes: one division for each.
     std::vector<double> counts = taps_inside(w, -pad_begin, w.extent + pad_end);
     Dims column(windows.size() - i, 1);
     column[0] = static_cast<int64_t>(counts.size());
@@ -272,6 +276,7 @@ Result<void> col2im(NodeContext& c) {
       bool is_inside = true;
       for (size_t i = image.size(); i > 0; --i) {
         const AxisWindow& w = windows[i - 1];
+        // Tap and column are numbers with a digit for each axis, the last axis lowest.
         const int64_t at = rest_column % w.num_windows() * w.stride +
                            rest_tap % w.kernel * w.dilation - w.pad_begin;
         is_inside = is_inside && at >= 0 && at < w.extent;

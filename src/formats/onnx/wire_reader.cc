@@ -105,6 +105,7 @@ Result<void> append_integers(const WireField& field, std::vector<int64_t>& value
       value |= (byte & 0x7f) << (7 * used);
       if (byte < 0x80) break;
     }
+    // Ten bytes hold 64 bits; bits of the tenth byte past them are dropped here.
     if (used == rest.size() || used == 10)
       return fail::data_loss("Field {} ends inside a number.", field.tag);
     values.push_back(static_cast<int64_t>(value));

@@ -12,6 +12,11 @@
 
 namespace quern::onnx {
 
+//   field = varint (number << 3 | wire type), then
+//     0 varint: 7 bits a byte, low first, top bit "more follows"    2 bytes: varint size, bytes
+//     1 fixed:  8 bytes                                             5 fixed: 4 bytes
+// From the encoding guide of Protocol Buffers.
+
 // How a field lies in the bytes; groups (3 and 4) are not used by ONNX and are refused.
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 

@@ -43,6 +43,8 @@ void refine_scale_min(const float* x, int n, int high, FitStorage storage, Affin
   for (int round = 0; round < 2; ++round) {
     // Normal equations of x ~ scale * q + minimum: [sum_qq sum_q; sum_q n]. The determinant is 0
     // where all q are equal.
+    //   d/dscale: scale * sum_qq + minimum * sum_q = sum_xq
+    //   d/dminimum: scale * sum_q + minimum * n    = sum_x
     const float determinant = count * fit.sum_qq - fit.sum_q * fit.sum_q;
     if (determinant <= 0) return;
     float scale = (count * fit.sum_xq - sum_x * fit.sum_q) / determinant;
@@ -51,6 +53,7 @@ void refine_scale_min(const float* x, int n, int high, FitStorage storage, Affin
     }
     scale = stored_scale(scale, storage);
     const float minimum = stored_minimum((sum_x - scale * fit.sum_q) / count, storage);
+    // q counts upward from the minimum: a scale that is not positive has lost the range.
     if (scale <= 0) return;
     fit = quantize_affine(x, n, scale, minimum, 0, high);
     keep_better(fit, best);
@@ -94,9 +97,12 @@ AffineFit quantize_affine(const float* x, int n, float scale, float minimum, int
   AffineFit fit;
   float squares[kMaxFitSize];
   for (int i = 0; i < n; ++i) {
+    // A NaN (0 times the infinite inverse of a tiny scale) compares false and becomes `low`.
     const float exact = (x[i] - minimum) * inverse;
     const float raised = exact > low_f ? exact : low_f;
     const float bounded = raised < high_f ? raised : high_f;
+    // 1.5 * 2^23 has a last bit of weight 1, and so have its neighbours on both sides: the sum
+    // rounds to a whole number for either sign.
     fit.q[i] = (bounded + kRounder) - kRounder;
     const float difference = (scale * fit.q[i] + minimum) - x[i];
     squares[i] = difference * difference;
@@ -126,9 +132,12 @@ AffineFit search_scale(const float* x, int n, int low, int high, FitStorage stor
   AffineFit best{};
   best.error = std::numeric_limits<float>::infinity();
   for (float inside : kInside) {
+    // low is negative and reaches one step farther than high: the extremum lies at that end, and
+    // the sign of the scale follows from it.
     const float scale = stored_scale(extremum / (static_cast<float>(low) + inside), storage);
     const AffineFit fit = quantize_affine(x, n, scale, 0, low, high);
     keep_better(fit, best);
+    // All q are 0: no scale is better than another.
     if (fit.sum_qq == 0) continue;
     const float refitted = stored_scale(fit.sum_xq / fit.sum_qq, storage);
     keep_better(quantize_affine(x, n, refitted, 0, low, high), best);
@@ -143,6 +152,7 @@ AffineFit search_scale_min(const float* x, int n, int high, FitStorage storage) 
   constexpr float kShifts[] = {0, -0.35f, 0.35f};         // of the minimum, in steps
   const float least = stored_minimum(*std::min_element(x, x + n), storage);
   const float most = std::max(*std::max_element(x, x + n), least);
+  // Scale 0 first: a constant block has error 0 with it, and no later trial is better.
   AffineFit best = quantize_affine(x, n, 0, least, 0, high);
   for (float more_steps : kMoreSteps) {
     const float step = (most - least) / (static_cast<float>(high) + more_steps);

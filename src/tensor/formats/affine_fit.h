@@ -16,6 +16,7 @@ struct AffineFit {
   float scale;
   float minimum;
   float error;  // sum of (scale * q + minimum - x)^2
+  // Sums over the n elements: of q, of q * q, and of x * q.
   float sum_q;
   float sum_qq;
   float sum_xq;
@@ -29,6 +30,7 @@ enum class FitStorage : uint8_t {
 };
 
 // q = round((x - minimum) / scale), clamped to [low, high]; the nearest to 0 for a scale of 0.
+// The error and all sums are of these q, so that a caller compares and refits without another walk.
 AffineFit quantize_affine(const float* x, int n, float scale, float minimum, int low, int high);
 
 // Without a minimum: the best of 4 starting scales, each also refitted by least squares.

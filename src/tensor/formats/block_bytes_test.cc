@@ -11,6 +11,7 @@ namespace {
 // Blocks have odd sizes.
 TEST(BlockBytes, NumbersAreLittleEndianAtAnyAlignment) {
   std::array<std::byte, 12> bytes{};
+  // All four alignments of a 32-bit number: blocks of 17 or 18 bytes put fields at each.
   for (size_t offset = 0; offset < 4; ++offset) {
     store_u32(bytes.data() + offset, 0x12345678);
     EXPECT_EQ(load_u32(bytes.data() + offset), 0x12345678U);

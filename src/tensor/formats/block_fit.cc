@@ -27,7 +27,9 @@ bool copy_bounded(const float* x, int n, float* bounded) {
   constexpr float kBound = 0x1p28f;
   float zero = 0;  // x * 0 is a zero exactly for finite x
   for (int i = 0; i < n; ++i) {
+    // Infinity and NaN times 0 are NaN, and a sum stays NaN: one test at the end, no branch inside.
     zero += x[i] * 0.0f;
+    // A NaN may pass here: the block is then not fitted at all.
     bounded[i] = std::min(std::max(x[i], -kBound), kBound);
   }
   return zero == 0;

@@ -31,6 +31,8 @@ int signed_byte(const Bytes& block, int byte) {
 }
 
 // One format: the integer of element i, and the numbers that scale it.
+// The formulas are those of the published structs of ggml (and of OCP MX for mxfp4), with the byte
+// offset of each field written out as a number.
 struct LayoutCase {
   DType dtype;
   std::function<int(const Bytes&, int)> element;
@@ -41,11 +43,15 @@ struct LayoutCase {
 };
 
 // The nibble of element i of a block of `n` that are split in two halves.
+// Byte first + i % (n / 2): the low half for i < n / 2, the high half for the rest.
 int nibble(const Bytes& block, int first, int i, int n) {
   return bits(block, first + i % (n / 2), i / (n / 2) * 4, 4);
 }
 
 // Numbers of the K formats with 6-bit scales and minimums (q4_K, q5_K) in 12 bytes from `first`.
+//   byte      0-3              4-7              8-11
+//   bits 0-5  scale 0-3        minimum 0-3      bits 0-3 low half of scale 4-7
+//   bits 6-7  top of scale 4-7 top of min 4-7   bits 4-7 low half of minimum 4-7
 int six_bits(const Bytes& block, int first, int j, bool is_minimum) {
   if (j < 4) return bits(block, first + j + (is_minimum ? 4 : 0), 0, 6);
   const int low = bits(block, first + 4 + j, is_minimum ? 4 : 0, 4);
@@ -241,6 +247,8 @@ TEST(TernaryLayout, EveryGroupOfFiveDigitsReadsBack) {
   for (int code = 0; code < 243; ++code) {
     std::array<int, 5> digits{};
     for (int n = 4, rest = code; n >= 0; --n, rest /= 3) digits[static_cast<size_t>(n)] = rest % 3;
+    // The smallest byte b with b / 256 >= code / 243: rounding up, so that truncation finds the
+    // digits.
     const int packed = (code * 256 + 242) / 243;
     Bytes block(static_cast<size_t>(format.block_bytes));
     block[7] = static_cast<std::byte>(packed);   // of the 32 bytes of 5 digits
@@ -261,6 +269,7 @@ TEST(TernaryLayout, EveryGroupOfFourDigitsReadsBack) {
     std::array<int, 4> digits{};
     for (int n = 3, rest = code; n >= 0; --n, rest /= 3) digits[static_cast<size_t>(n)] = rest % 3;
     Bytes block(static_cast<size_t>(format.block_bytes));
+    // Four digits are five with a last digit of 0: code * 3 of 243.
     block[50] = static_cast<std::byte>((code * 3 * 256 + 242) / 243);
     DecodedBlock decoded;
     format.decode(block.data(), decoded);
@@ -278,6 +287,7 @@ TEST(SignLayout, NegativeElementsAreEvenInNumber) {
       const Bytes block = random_block(format, random);
       DecodedBlock decoded;
       format.decode(block.data(), decoded);
+      // 256 elements in 32 rows of 8; a row has its own 7 sign bits.
       for (int row = 0; row < 32; ++row) {
         int negative = 0;
         for (int i = 0; i < 8; ++i) negative += decoded.q[row * 8 + i] < 0;
@@ -300,6 +310,7 @@ TEST(SignLayout, SubScalesAreOdd) {
       const bool has_three_bits = dtype == DType::kIQ1_S || dtype == DType::kIQ1_M;
       for (int j = 0; j < format.num_sub_blocks(); ++j) {
         EXPECT_EQ(decoded.sub[j] % 2, 1) << dtype_name(dtype);
+        // 2 s + 1 with s of 3 bits is at most 15, of 4 bits at most 31.
         EXPECT_LE(decoded.sub[j], has_three_bits ? 15 : 31) << dtype_name(dtype);
         EXPECT_GE(decoded.sub[j], 1);
       }
@@ -329,6 +340,8 @@ TEST(Encoders, TheirOwnValuesAreKept) {
         first += (once[i] - x[i]) * (once[i] - x[i]);
         second += (twice[i] - once[i]) * (twice[i] - once[i]);
       }
+      // Not 0: the sub-scales of a super-block are searched again and may settle elsewhere. Half
+      // the error of the first pass is far from what a wrong layout would give.
       EXPECT_LE(second, first * 0.25) << info.name;
     }
   }
@@ -342,6 +355,10 @@ TEST(Encoders, ErrorsFollowTheirBits) {
     double limit;
   };
   const std::vector<Case> cases = {
+      // Uniform steps of width s have the mean square error s^2 / 12. Blocks of 32 normal numbers
+      // reach about 2.1 deviations to each side, so b bits have s = 4.2 / 2^b: 4 bits give 5.7e-3.
+      // The limits are two to five times such estimates, for scales that are rounded too (most for
+      // mxfp4, whose scales are powers of two).
       {DType::kQ8_0, 1e-4},   {DType::kQ6_K, 1e-3},     {DType::kQ5_K, 3e-3},
       {DType::kQ5_0, 4e-3},   {DType::kQ5_1, 3e-3},     {DType::kQ4_K, 1.1e-2},
       {DType::kQ4_0, 1.5e-2}, {DType::kQ4_1, 1.2e-2},   {DType::kQ3_K, 5e-2},
@@ -374,6 +391,8 @@ TEST(Encoders, PowersOfTwoPassThrough) {
     const auto n = static_cast<int64_t>(info.block_size);
     std::vector<float> x(static_cast<size_t>(n)), scaled(x.size()), y(x.size()), z(x.size());
     for (float& v : x) v = normal(random);
+    // Every step of a fit scales exactly, and so does an f16 or e8m0 scale: any difference would be
+    // a constant of the search that has the size of the weights in it.
     for (size_t i = 0; i < x.size(); ++i) scaled[i] = x[i] * 4;
     Bytes block(static_cast<size_t>(info.block_bytes));
     quantize_row(info.dtype, x.data(), block.data(), n);

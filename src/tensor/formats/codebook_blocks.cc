@@ -27,6 +27,7 @@ void decode_iq4_nl(const std::byte* block, DecodedBlock& out) {
 // d f16 | u16 of 8 high scale bit pairs | 8 low scale nibbles | codes 16 of each 32
 void decode_iq4_xs(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block);
+  // 6-bit sub-scales less 32: pair j of the u16 above nibble j of the 4 bytes.
   const int high = static_cast<int>(load_u16(block + 2));
   for (int64_t j = 0; j < 8; ++j) {
     const int low = static_cast<int>(load_u8(block + 4 + j / 2)) >> (j % 2 * 4) & 15;
@@ -39,12 +40,16 @@ void decode_iq4_xs(const std::byte* block, DecodedBlock& out) {
 // doubled: exact for every byte, denormal for 0 and 1.
 void decode_mxfp4(const std::byte* block, DecodedBlock& out) {
   const uint32_t byte = load_u8(block);
+  // The exponent field of 2^(byte - 128) is byte - 1; 2^-128 and 2^-127 lie below the normal range,
+  // where bit 21 weighs 2^-128 and bit 22 weighs 2^-127.
   out.scale[0] = std::bit_cast<float>(byte < 2 ? 1u << (21 + byte) : (byte - 1) << 23);
   out.sub[0] = 1;
   read_codes(block + 1, 16, kFp4Values, out.q);
 }
 
 // 4 scale bytes | codes 8 of each 16. A scale is half of an e4m3 without sign; 0x7F is 0.
+//    byte  0 .. 3         4 .. 11       12 .. 19      20 .. 27      28 .. 35
+//          scale g = 0-3  elements 0-15 elements 16-31  32-47         48-63
 void decode_nvfp4(const std::byte* block, DecodedBlock& out) {
   out.sub[0] = 1;
   for (int64_t g = 0; g < 4; ++g) {

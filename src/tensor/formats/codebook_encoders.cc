@@ -15,6 +15,7 @@ namespace {
 // The first code of each value; q holds values of the codebook only.
 void write_codes(const int8_t* q, const int8_t (&values)[16], std::byte* codes) {
   const auto code_of = [&values](int8_t value) {
+    // 0 has two codes in fp4 (0 and -0); the first is written.
     return static_cast<int>(std::find(std::begin(values), std::end(values), value) - values) & 15;
   };
   for (int j = 0; j < 16; ++j) {
@@ -35,6 +36,7 @@ void pack_mxfp4(const DecodedBlock& in, std::byte* block) {
     std::fill_n(block + 1, 16, std::byte{0x77});
     return;
   }
+  // The inverse of decode_mxfp4(): scales are 2^-126 to 2^126, so the byte is 2 to 254.
   store_u8(block, (std::bit_cast<uint32_t>(in.scale[0]) >> 23) + 1);
   write_codes(in.q, kFp4Values, block + 1);
 }

@@ -63,6 +63,8 @@ CodebookFit quantize_iq4(const float* x, float scale) {
 float nearest_fp4(float x) {
   constexpr float kRounder = 0x1.8p23f;  // adding it rounds to a whole number, ties to even
   const float size = std::min(std::fabs(x), 12.0f);
+  // Rounding to even multiples of the step takes ties to the code whose last bit is 0, as the codes
+  // of a floating-point kind count upwards within an exponent.
   const float step = size < 4 ? 1.0f : (size < 8 ? 2.0f : 4.0f);
   const float rounded = ((size / step + kRounder) - kRounder) * step;
   return x < 0 ? -rounded : rounded;
@@ -96,6 +98,8 @@ void store(const CodebookFit& fit, DecodedBlock& out) {
 void fit_iq4(const float* x, DecodedBlock& out) {
   // Where the extremum starts: near either end of the codebook and, for a single large element,
   // beyond it. Found by trial on the golden input of ggml's formats.
+  // Both signs are tried: the codebook is not symmetric (-127 to 113), so that a block may fit
+  // better turned around.
   constexpr float kPlaces[] = {-127, -135, -119, -111, -104, 113, 120, 105, 97, 89};
   const float extremum = extremum_of(x, kSize);
   CodebookFit best;
@@ -119,6 +123,7 @@ void fit_fp4(const float* x, DecodedBlock& out) {
   const int exponent = static_cast<int>(bits >> 23) + ((bits & 0x7FFFFF) != 0 ? 1 : 0);
   CodebookFit best;
   for (int biased = exponent; biased > exponent - 3; --biased) {
+    // Normal powers of two whose reciprocal is normal too: 2^-126 to 2^126.
     const auto field = static_cast<uint32_t>(std::clamp(biased, 1, 253));
     keep_better(quantize_fp4(x, std::bit_cast<float>(field << 23)), best);
   }

@@ -68,6 +68,7 @@ TEST(AffineFit, AScaleOfZeroGivesTheBoundNearestToZero) {
 TEST(AffineFit, IntegersRoundToEven) {
   Row x{};
   x[0] = 0.5F;
+  // Halves next to even and odd numbers, of both signs, and values near and past the end 7.
   x[1] = 1.5F;
   x[2] = -2.5F;
   x[3] = 7.49F;
@@ -88,6 +89,7 @@ TEST(SearchScale, IsNeverWorseThanTheExtremumOnTheEdge) {
       const AffineFit best = search_scale(x.data(), 32, low, high, FitStorage::kF16);
       const float plain = as_f16(extremum_of(x.data(), 32) / static_cast<float>(low));
       EXPECT_LE(best.error, quantize_affine(x.data(), 32, plain, 0, low, high).error) << seed;
+      // The error is of the scale as it will be stored: a fit in f32 could look better than it is.
       EXPECT_EQ(best.scale, as_f16(best.scale));
     }
   }
@@ -109,6 +111,7 @@ TEST(SearchScaleMin, IsBetterThanTheRangeFromEndToEnd) {
 // The format stores their negation.
 TEST(SearchScaleMin, SubScaleMinimumsAreNotPositive) {
   Row x = random_row(3);
+  // All values 4 to 6: the ideal minimum is 4, which a format that subtracts one cannot hold.
   for (float& value : x) value += 5.0F;
   const AffineFit fit = search_scale_min(x.data(), 32, 15, FitStorage::kSubScale);
   EXPECT_LE(fit.minimum, 0.0F);
@@ -189,6 +192,7 @@ TEST(CodebookFit, FloatingPointScalesArePowersOfTwo) {
     DecodedBlock out{};
     fit_fp4(x.data(), out);
     int exponent = 0;
+    // frexp() gives 0.5 for powers of two alone.
     EXPECT_EQ(std::frexp(out.scale[0], &exponent), 0.5F) << seed;
   }
 }
@@ -228,6 +232,8 @@ TEST(SuperBlockFit, MinimumsFollowTheSubBlocks) {
     EXPECT_GE(out.mins[i / 32], 0);
     EXPECT_LE(out.mins[i / 32], 63);
   }
+  // The steps: 0.01 * (j + 1) up to 0.08, where 63 integer sub-scales hold 1/8 to 8/8 of the
+  // largest closely. 0.02 is a quarter of the largest step.
   EXPECT_LT(error, 0.02);
 }
 

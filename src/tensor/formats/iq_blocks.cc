@@ -20,6 +20,7 @@ void put_signed(const std::array<int8_t, kElements>& row, uint32_t signs, int8_t
 }
 
 // 8 signs from 7 stored bits: the number of negative elements is even.
+// `signs` has 7 bits or fewer; bit 7 of the result is their parity.
 uint32_t with_parity(uint32_t signs) {
   return signs | (static_cast<uint32_t>(std::popcount(signs)) & 1) << 7;
 }
@@ -37,6 +38,8 @@ void decode_iq2_xxs(const std::byte* block, DecodedBlock& out) {
     const uint32_t rest = load_u32(rows + 4);
     out.sub[j] = odd_scale(rest >> 28);
     for (int64_t l = 0; l < 4; ++l) {
+      //   u32 `rest`:  bits 0-6   7-13   14-20   21-27   28-31
+      //                signs 0    1      2       3       s
       put_signed(kIq2XxsGrid[load_u8(rows + l)], with_parity(rest >> (7 * l) & 127),
                  out.q + j * 32 + l * 8);
     }
@@ -79,6 +82,7 @@ void decode_iq3_xxs(const std::byte* block, DecodedBlock& out) {
     const uint32_t rest = load_u32(block + 66 + j * 4);
     out.sub[j] = odd_scale(rest >> 28);
     for (int64_t l = 0; l < 4; ++l) {
+      // Rows of iq3 have 4 elements: two rows share the 8 signs, low half first.
       const std::byte* rows = block + 2 + j * 8 + l * 2;
       const uint32_t signs = with_parity(rest >> (7 * l) & 127);
       put_signed(kIq3XxsGrid[load_u8(rows)], signs, out.q + j * 32 + l * 8);
@@ -113,6 +117,7 @@ void decode_iq1_s(const std::byte* block, DecodedBlock& out) {
     const uint32_t rest = load_u16(block + 34 + 2 * j);
     out.sub[j] = odd_scale(rest >> 12 & 7);
     for (int64_t l = 0; l < 4; ++l) {
+      // 11 bits: one of 2,048 rows.
       const uint32_t row = load_u8(block + 2 + j * 4 + l) | (rest >> (3 * l) & 7) << 8;
       put_shifted(kIq1Grid[row], rest >> 15 != 0, out.q + j * 32 + l * 8);
     }
@@ -125,6 +130,7 @@ void decode_iq1_m(const std::byte* block, DecodedBlock& out) {
   uint32_t d = 0;
   for (int64_t k = 0; k < 4; ++k) {
     const uint32_t scales = load_u16(block + 48 + 2 * k);
+    // iq1_m has no field for d: a nibble of it lies above the three 4 x 3 bits of each u16.
     d |= scales >> 12 << (4 * k);
     for (int64_t j = 0; j < 4; ++j) out.sub[4 * k + j] = odd_scale(scales >> (3 * j) & 7);
   }

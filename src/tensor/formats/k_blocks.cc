@@ -54,6 +54,8 @@ void read_scales_and_mins(const std::byte* bytes, DecodedBlock& out) {
 }
 
 // 16 bytes, scale in the low and minimum in the high half | bit pairs | d | dmin
+//   byte 0          16                    80   82
+//        16 x (m, s) 64 bytes of bit pairs d    dmin       w = d * s * q - dmin * m
 void decode_q2_k(const std::byte* block, DecodedBlock& out) {
   for (int j = 0; j < 16; ++j) {
     out.sub[j] = static_cast<int16_t>(low_nibble(block[j]));
@@ -65,6 +67,10 @@ void decode_q2_k(const std::byte* block, DecodedBlock& out) {
 }
 
 // high bits 32 | bit pairs | 12 bytes of 16 scales of 6 bits, less 32 | d; q = n - 4
+//   byte 0         32                    96            104          108
+//        high bits 64 bytes of bit pairs 8 low nibbles 4 high pairs d
+// Scale j of 16: low nibble of byte j (j < 8) or high nibble of byte j - 8; its top two bits are
+// pair j / 4 of byte 8 + j % 4.
 void decode_q3_k(const std::byte* block, DecodedBlock& out) {
   read_bit_pairs(block + 32, out.q);
   add_bits(block, 4, out.q);
@@ -80,6 +86,8 @@ void decode_q3_k(const std::byte* block, DecodedBlock& out) {
 }
 
 // d | dmin | 12 bytes of scales and minimums | nibbles
+//   byte 0 2    4                     16
+//        d dmin 12 bytes of 6-bit s, m 128 bytes of nibbles   w = d * s * q - dmin * m
 void decode_q4_k(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block);
   out.minimum = load_f16(block + 2);
@@ -88,6 +96,8 @@ void decode_q4_k(const std::byte* block, DecodedBlock& out) {
 }
 
 // d | dmin | 12 bytes of scales and minimums | fifth bits 32 | nibbles
+//   byte 0 2    4        16             48
+//        d dmin 12 bytes 32 fifth bits  128 bytes of nibbles
 void decode_q5_k(const std::byte* block, DecodedBlock& out) {
   out.scale[0] = load_f16(block);
   out.minimum = load_f16(block + 2);
@@ -98,6 +108,8 @@ void decode_q5_k(const std::byte* block, DecodedBlock& out) {
 
 // low nibbles 128 | high bit pairs 64 | 16 signed scale bytes | d; q = n - 32.
 // In each half of 128, byte l of 64 holds the nibbles of elements l and l + 64.
+//   byte 0           128           192          208
+//        low nibbles high bit pairs 16 scales i8 d            w = d * s * (n - 32)
 void decode_q6_k(const std::byte* block, DecodedBlock& out) {
   read_bit_pairs(block + 128, out.q);
   for (int64_t h = 0; h < 2; ++h) {
@@ -110,6 +122,7 @@ void decode_q6_k(const std::byte* block, DecodedBlock& out) {
   }
   for (int j = 0; j < 16; ++j) {
     const int scale = static_cast<int>(load_u8(block + 192 + j));
+    // Sign extension of 8 bits without a cast of a value past int8.
     out.sub[j] = static_cast<int16_t>((scale ^ 128) - 128);
   }
   out.scale[0] = load_f16(block + 208);

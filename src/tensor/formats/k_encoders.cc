@@ -64,6 +64,7 @@ void pack_q3_k(const DecodedBlock& in, std::byte* block) {
   write_bit_pairs(in.q, 4, 0, block + 32);
   std::byte* scales = block + 96;
   for (int j = 0; j < 8; ++j) {
+    // A sub-scale is stored as 0 to 63: its low nibble here, its top two bits in the loop below.
     scales[j] = static_cast<std::byte>(((in.sub[j] + 32) & 15) | ((in.sub[j + 8] + 32) & 15) << 4);
   }
   for (int j = 0; j < 4; ++j) {
@@ -104,6 +105,8 @@ void pack_q6_k(const DecodedBlock& in, std::byte* block) {
 }
 
 // The ranges of integers and sub-scales of each format.
+// q of b bits is 0 to 2^b - 1 where there is a minimum, else -2^(b-1) to 2^(b-1) - 1; sub-scales
+// have 4, 6 or 8 bits, with a sign only where q has one.
 void fit_q2_k(const float* x, DecodedBlock& out) {
   fit_super_scale_min(x, {.sub_block = 16, .low = 0, .high = 3, .sub_low = 0, .sub_high = 15}, out);
 }

@@ -17,6 +17,7 @@ void read_nibbles(const std::byte* nibbles, int offset, int8_t* q) {
 }
 
 // Bit i of the word weighs 16 in element i.
+// Called after read_nibbles(), whose offset is off already: q is then -16 to 15, or 0 to 31.
 void add_fifth_bits(uint32_t bits, int8_t* q) {
   for (int i = 0; i < 32; ++i) q[i] = static_cast<int8_t>(q[i] + ((bits >> i & 1) << 4));
 }

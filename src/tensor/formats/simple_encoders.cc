@@ -9,6 +9,7 @@ namespace {
 // q + offset, 0 to 31: the low 4 bits here, bit 4 (of the 5-bit formats) in fifth_bits().
 void write_nibbles(const int8_t* q, int offset, std::byte* nibbles) {
   for (int j = 0; j < 16; ++j) {
+    // q is within the range of the fit, so that q + offset is never negative.
     const int low = (q[j] + offset) & 15;
     const int high = (q[j + 16] + offset) & 15;
     nibbles[j] = static_cast<std::byte>(low | high << 4);
@@ -53,6 +54,7 @@ void pack_q5_1(const DecodedBlock& in, std::byte* block) {
 }
 
 // The range of integers of each format, and whether it has a minimum.
+// No search: activations and caches take q8_0 while a model runs, where time counts.
 void fit_q8_0(const float* x, DecodedBlock& out) {
   fit_amax(x, 32, 127, out);
 }

@@ -49,6 +49,8 @@ void choose_integers(const float* x, const SuperRanges& ranges, const AffineFit&
                      SuperFit& super) {
   const int sub = nearest(ideal.scale, super.scale, ranges.sub_low, ranges.sub_high);
   const int min = nearest(-ideal.minimum, super.minimum, 0, ranges.sub_high);
+  // The nearest integers are not always the best together: their neighbours are tried, 9 pairs (3
+  // where there is no minimum).
   const int min_reach = super.minimum == 0 ? 0 : 1;
   AffineFit& best = super.fits[j];
   best.error = std::numeric_limits<float>::infinity();
@@ -84,6 +86,9 @@ SuperFit fit_integers(const float* x, const SuperRanges& ranges, const SubFits& 
 // x ~ scale * (sub * q) - minimum * min.
 void refit_common(const float* x, const SuperRanges& ranges, const SuperFit& super, float* scale,
                   float* minimum) {
+  // With a = sub * q and b = min of each element: sums over the block of a a, a b, b b, x a, x b.
+  //   scale * aa - minimum * ab = xa
+  //   scale * ab - minimum * bb = xb
   float aa = 0, ab = 0, bb = 0, xa = 0, xb = 0;
   for (size_t j = 0; j < num_sub_blocks(ranges); ++j) {
     const AffineFit& fit = super.fits[j];
@@ -99,6 +104,7 @@ void refit_common(const float* x, const SuperRanges& ranges, const SuperFit& sup
   if (bb > 0 && determinant > 0) {
     *scale = as_f16((xa * bb - xb * ab) / determinant);
     *minimum = as_f16((xa * ab - xb * aa) / determinant);
+  // No sub-block has a minimum: one unknown is left. Otherwise the old scales stay.
   } else if (aa > 0 && bb == 0) {
     *scale = as_f16(xa / aa);
   }
@@ -111,6 +117,7 @@ SuperFit improve(const float* x, const SuperRanges& ranges, const SubFits& ideal
   SuperFit best = fit_integers(x, ranges, ideal, scale, minimum);
   SuperFit super = best;
   for (int round = 0; round < kRounds; ++round) {
+    // A refit starts from the last round, not from the best one: it may lead past a bad round.
     refit_common(x, ranges, super, &scale, &minimum);
     super = fit_integers(x, ranges, ideal, scale, minimum);
     if (super.error < best.error) best = super;

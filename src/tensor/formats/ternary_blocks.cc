@@ -9,6 +9,7 @@ namespace {
 // Digit n: shift n digits out (a product modulo 256), then take the integer part of 3 times the
 // rest. The bytes of a group hold their first digits as consecutive elements, then their second,
 // ...
+// A byte may be any value: rest * 3 is at most 765, so a digit is 0, 1 or 2 in each case.
 int8_t* read_trits(const std::byte* bytes, int num_bytes, int digits, int8_t* q) {
   uint32_t power = 1;
   for (int n = 0; n < digits; ++n) {

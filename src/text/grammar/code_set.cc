@@ -13,6 +13,7 @@ CodeSet make_code_set(std::vector<CodeRange> ranges) {
             [](const CodeRange& a, const CodeRange& b) { return a.first < b.first; });
   CodeSet set;
   for (const CodeRange& range : ranges) {
+    // Touching ranges join too: equal sets have equal lists, so that == compares sets.
     if (!set.empty() && range.first <= set.back().last + 1) {
       set.back().last = std::max(set.back().last, range.last);
     } else {
@@ -43,6 +44,7 @@ CodeSet intersection(const CodeSet& a, const CodeSet& b) {
     const uint32_t first = std::max(a[i].first, b[j].first);
     const uint32_t last = std::min(a[i].last, b[j].last);
     if (first <= last) result.push_back({first, last});
+    // The range that ends first meets no further range of the other set.
     if (a[i].last < b[j].last) {
       ++i;
     } else {

@@ -25,6 +25,10 @@ int hex_value(char c) {
   return -1;
 }
 
+//   grammar    = rule*                 rule    = name "::=" alternates line-break
+//   alternates = sequence ("|" sequence)*      sequence = (part repeat*)*
+//   part       = "text" | [class] | . | name | ( alternates )
+//   repeat     = * | + | ? | {m} | {m,} | {m,n}
 // Recursive descent over the text. Errors have line and column. One text each.
 class Parser {
  public:
@@ -98,6 +102,7 @@ class Parser {
   // Alternates may go on in the next line if that begins with '|'.
   void skip_to_bar(bool is_nested) {
     skip_space(is_nested);
+    // A line that does not begin with '|' is the next rule: the line break must not be taken.
     const size_t before = position_;
     skip_space(true);
     if (peek() != '|') position_ = before;
@@ -147,9 +152,7 @@ class Parser {
     return replace_invalid_utf8(text_.substr(position_, step.size));
   }
 
-  // a
-  // b
-  // c
+  // a | b | c
   Result<ExprId> parse_alternates(int depth) {
     std::vector<ExprId> alternates;
     while (true) {
@@ -162,8 +165,7 @@ class Parser {
     return ast_.choice(std::move(alternates));
   }
 
-  // Parts up to a '
-  // ', a ')' or the end of the rule.
+  // Parts up to a '|', a ')' or the end of the rule.
   Result<ExprId> parse_sequence(int depth) {
     std::vector<ExprId> items;
     while (!at_end()) {
@@ -177,6 +179,7 @@ class Parser {
       }
       skip_space(depth > 0);
     }
+    // An alternative without parts is the empty text: "root ::= "a" |".
     return items.empty() ? ast_.text("") : ast_.sequence(std::move(items));
   }
 
@@ -213,7 +216,7 @@ class Parser {
     return ast_.text(literal);
   }
 
-  // [a-z], [^a-z], or '.'.
+  // [a-z] or [^a-z].
   Result<ExprId> parse_class(size_t begin) {
     const bool is_negated = take('^');
     std::vector<CodeRange> ranges;
@@ -222,6 +225,7 @@ class Parser {
       const size_t range_begin = position_;
       QUERN_ASSIGN_OR_RETURN(const uint32_t first, parse_char());
       uint32_t last = first;
+      // A minus sign at the end of a class is itself: [+-].
       if (peek() == '-' && peek(1) != ']' && peek(1) != '\0') {
         ++position_;
         QUERN_ASSIGN_OR_RETURN(last, parse_char());
@@ -304,6 +308,7 @@ class Parser {
       } else {
         break;
       }
+      // Each wraps the item once more, and later walks recurse over them: ((a*)*)*.
       if (count >= kMaxGrammarDepth) return fail_at(begin, "Too many repetitions of one part");
       skip_space(false);
     }

@@ -41,6 +41,7 @@ TEST(GbnfTable, LiteralsAndEscapes) {
       {R"(root ::= "\n\t\r\\\"")", {"\n\t\r\\\""}, {"n", "\\n"}},
       {R"(root ::= "\x41\x7a")", {"Az"}, {"41", "\\x41"}},
       {R"(root ::= "\u00e9\u65e5")", {"é日"}, {"é", "e"}},
+      // The text that does not match is the character without its last byte.
       {R"(root ::= "\U0001F642")", {"🙂"}, {"\xF0\x9F\x99"}},
       {R"(root ::= "日本" "é")", {"日本é"}, {"日本", "日本e"}},
       {R"(root ::= "\[\]\-\^\/")", {"[]-^/"}, {"\\[\\]"}},
@@ -55,11 +56,14 @@ TEST(GbnfTable, Classes) {
       {"root ::= [a-c]", {"a", "b", "c"}, {"d", "`", "-"}},
       {"root ::= [^a-c]", {"d", "-", "é", "🙂", "\n"}, {"a", "b", "", "dd"}},
       {"root ::= [a-cx-z0]", {"a", "z", "0"}, {"d", "w", "1"}},
+      // A hyphen at either end, or escaped, is itself and makes no range.
       {"root ::= [-a]", {"-", "a"}, {"b"}},
       {"root ::= [a-]", {"-", "a"}, {"b"}},
       {R"(root ::= [\-\]\\])", {"-", "]", "\\"}, {"["}},
       {R"(root ::= [\x30-\x39])", {"0", "9"}, {"/", ":"}},
       {R"(root ::= [\u0400-\u04FF])", {"ж", "Я"}, {"a", "é"}},
+      // U+65E5 to U+672C with U+6728 inside: a range of code points, whose bytes differ in two
+      // places.
       {"root ::= [日-本]", {"日", "木", "本"}, {"語", "a"}},
       {R"(root ::= [^\n])", {"a", "\r", "日"}, {"\n", ""}},
       {"root ::= [\"']", {"\"", "'"}, {"`"}},
@@ -76,19 +80,23 @@ TEST(GbnfTable, Repetitions) {
       {R"(root ::= "a"*)", {"", "a", "aaaa"}, {"b", "ab"}},
       {R"(root ::= "a"+)", {"a", "aaaa"}, {"", "b"}},
       {R"(root ::= "a"?)", {"", "a"}, {"aa"}},
+      // The star repeats the whole text in quotes, not its last letter.
       {R"(root ::= "ab"*)", {"", "ab", "abab"}, {"a", "aba", "abb"}},
       {R"(root ::= "a"{3})", {"aaa"}, {"aa", "aaaa", ""}},
       {R"(root ::= "a"{2,})", {"aa", "aaaaa"}, {"", "a"}},
       {R"(root ::= "a"{1,3})", {"a", "aa", "aaa"}, {"", "aaaa"}},
       {R"(root ::= "a"{0,2})", {"", "a", "aa"}, {"aaa"}},
       {R"(root ::= "a"{ 1 , 2 })", {"a", "aa"}, {"", "aaa"}},
+      // A bound of zero must not be taken for "no upper bound".
       {R"(root ::= "a"{0,0} "b")", {"b"}, {"ab", ""}},
       {R"(root ::= ("a" "b"?)+)", {"a", "ab", "aab", "aba"}, {"", "b", "abb"}},
       {R"(root ::= ("a" | "bc"){2})", {"aa", "abc", "bca", "bcbc"}, {"a", "abcb", "aaa"}},
       {R"(root ::= [0-9]{1,3} ("." [0-9]{1,3}){3})",
        {"1.2.3.4", "255.255.255.255"},
        {"1.2.3", "1.2.3.4.5", "1234.1.1.1", "1..2.3"}},
+      // A part that may be empty still counts towards the bound.
       {R"(root ::= ("a"?){3})", {"", "a", "aa", "aaa"}, {"aaaa"}},
+      // Two signs, one applied to the other; there is no lazy matching in a grammar.
       {R"(root ::= "a"?? "b")", {"b", "ab"}, {"aab"}},
       {R"(root ::= "a"{1000})", {std::string(1000, 'a')}, {std::string(999, 'a')}},
   });
@@ -105,11 +113,13 @@ TEST(GbnfTable, AlternatesAndGroups) {
       {R"(root ::= ((("a"))))", {"a"}, {"(a)"}},
       {R"(root ::= ("a" |) "b")", {"ab", "b"}, {"a"}},
       {"root ::= (\n  \"a\"\n  \"b\"\n)", {"ab"}, {"a\nb"}},
+      // A line that begins with a bar goes on with the rule, even after an empty line.
       {"root ::= \"a\"\n  | \"b\"\n\n  | \"c\"", {"a", "b", "c"}, {"ab"}},
       {"root ::= \"a\" |\n  \"b\"", {"a", "b"}, {"ab"}},
       {"root ::=\n  \"a\"", {"a"}, {""}},
       {"root ::= \"a\" # one\n# two\nx ::= \"b\"", {"a"}, {"b"}},
       {"root ::= (\"a\" # inside\n \"b\")", {"ab"}, {"a"}},
+      // Line breaks of Windows, and none of them becomes part of the text.
       {"\n\n  root ::= \"a\"\r\n\r\n", {"a"}, {"a\n"}},
   });
 }
@@ -119,6 +129,7 @@ TEST(GbnfTable, RulesAndRecursion) {
   expect_grammars({
       {"root ::= a b\na ::= \"x\"\nb ::= \"y\"", {"xy"}, {"x", "yx"}},
       {"a-b_1 ::= \"x\"\nroot ::= a-b_1 a-b_1", {"xx"}, {"x"}},
+      // From here on, languages that no regular expression describes.
       {"root ::= \"(\" root \")\" | \"\"", {"", "()", "((()))"}, {"(", ")", "()()", "(()"}},
       {"root ::= \"a\" root \"b\" | \"c\"", {"c", "acb", "aacbb"}, {"", "ac", "aacb"}},
       {"root ::= \"a\" root | \"b\"", {"b", "ab", "aaaab"}, {"a", "ba"}},
@@ -126,6 +137,8 @@ TEST(GbnfTable, RulesAndRecursion) {
       {"root ::= p | q\np ::= \"a\" q \"a\" | \"x\"\nq ::= \"b\" p \"b\" | \"y\"",
        {"x", "y", "aya", "bxb", "abxba"},
        {"axa", "byb", "ab"}},
+      // The usual grammar of sums and products: priorities by rules, with left recursion turned
+      // into repetition, and the recursion through the brackets three rules long.
       {R"x(root ::= e
 e ::= t ("+" t)*
 t ::= f ("*" f)*
@@ -138,6 +151,8 @@ f ::= [0-9]+ | "(" e ")")x",
   });
 }
 
+// Columns count characters from 1. Where something is missing, the place is where it was expected;
+// where something is never closed, the place is where it was opened.
 // What a user sees who mistypes a grammar.
 TEST(GbnfTable, ErrorsHaveLineAndColumn) {
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -154,6 +169,7 @@ TEST(GbnfTable, ErrorsHaveLineAndColumn) {
       {"root ::= \"\xFF\"", "The text is not UTF-8 (line 1, column 11 of the grammar)."},
       {"root ::= [\xC3]", "The text is not UTF-8 (line 1, column 11 of the grammar)."},
       {"root ::= [a", "The character class is not closed (line 1, column 10 of the grammar)."},
+      // Everything but everything.
       {R"(root ::= [^\x00-\U0010FFFF])",
        "The character class is empty (line 1, column 10 of the grammar)."},
       {R"(root ::= "\x4")",
@@ -180,9 +196,12 @@ TEST(GbnfTable, ErrorsHaveLineAndColumn) {
       {"# only a comment", "The grammar has no rule 'root'."},
       {"root ::= root", "The rule 'root' of the grammar matches no finite text."},
       {"root ::= root \"a\" | \"b\"", "The grammar is left-recursive: root -> root."},
+      // The rule comes first after something that may be empty, so no character need be read before
+      // it.
       {"root ::= \"x\"? root \"a\" | \"b\"", "The grammar is left-recursive: root -> root."},
       {"root ::= a | \"x\"\na ::= (\"\" | \"y\") root",
        "The grammar is left-recursive: root -> a -> root."},
+      // Recursion that reads characters is allowed, but here it never ends.
       {"root ::= a\na ::= \"x\" b\nb ::= \"y\" a",
        "The rule 'root' of the grammar matches no finite text."},
   };
@@ -194,6 +213,8 @@ TEST(GbnfTable, ErrorsHaveLineAndColumn) {
   }
 }
 
+// Run under sanitizers this finds reads past the end: at each place the source is cut, and each
+// place holds each of nine characters once, those that open something and a zero byte among them.
 // Whatever is cut off or changed, parsing ends with a grammar or with an error that has a place.
 TEST(GbnfTable, DamagedGrammarsAreHandled) {
   const std::string source =
@@ -219,6 +240,7 @@ TEST(GbnfTable, DamagedGrammarsAreHandled) {
   EXPECT_GT(num_good, 0U);
 }
 
+// Tokens of a model often end inside a character.
 // The matcher gives the same answer for a text in one piece and byte by byte.
 TEST(GbnfTable, PiecesDoNotMatter) {
   const auto grammar = Grammar::parse("root ::= (\"日\" | [a-c]{2} | \"(\" root \")\")+");

@@ -56,6 +56,7 @@ void GrammarAst::name_shared_parts() {
   for (const GrammarExpr& expr : exprs_) {
     for (const ExprId item : expr.items) ++num_uses[item];
   }
+  // A rule's body counts as a use, so that a body that stands elsewhere too is shared.
   for (const GrammarRule& rule : rules_) ++num_uses[rule.body];
   std::vector<ExprId> replacement(exprs_.size());
   const size_t num_rules = rules_.size();

@@ -41,6 +41,7 @@ void GrammarAutomaton::clear() {
   frame_index_.clear();
   state_index_.clear();
   main_steps_.clear();
+  // States 0 and 1 lead to themselves with every byte and have no threads.
   for (const State fixed : {kDead, kTooLarge}) {
     infos_.emplace_back();
     next_.resize(next_.size() + program_->byte_of_class.size(), fixed);
@@ -86,6 +87,7 @@ void GrammarAutomaton::visit(Thread thread) {
       found_.push_back(thread);
       return;
     case Op::kSplit:
+      // Pushed in reverse: the first branch is followed first, though the order changes no result.
       open_.push_back({i.count, thread.frame});
       open_.push_back({i.first, thread.frame});
       return;
@@ -107,6 +109,7 @@ void GrammarAutomaton::visit(Thread thread) {
 
 // A call at the end of a rule needs no frame of its own, so right recursion needs no stack.
 uint32_t GrammarAutomaton::push_frame(GrammarPc return_pc, uint32_t parent) {
+  // A jump at the end of an alternative often leads to the return: looked through.
   while (program_->code[return_pc].op == Op::kJump) return_pc = program_->code[return_pc].first;
   if (program_->code[return_pc].op == Op::kReturn) return parent;
   const auto [found, is_new] =
@@ -134,6 +137,7 @@ GrammarAutomaton::State GrammarAutomaton::find_step(State state, uint8_t byte_cl
     }
   }
   const State next = intern();
+  // Too large may be right only now: after keep_only() the same step may have room.
   if (next != kTooLarge) next_[index(state, byte_class)] = next;
   return next;
 }
@@ -159,6 +163,7 @@ GrammarAutomaton::State GrammarAutomaton::add_state(std::vector<Thread> threads)
     return kTooLarge;
   }
   const auto state = static_cast<State>(infos_.size());
+  // Threads are sorted by place, and kAcceptPc is the least.
   const bool can_end = threads.front().pc == kAcceptPc;
   infos_.push_back({threads_.size(), static_cast<uint32_t>(threads.size()), can_end,
                     can_end && threads.size() == 1});
@@ -178,6 +183,7 @@ const GrammarAutomaton::MainStep& GrammarAutomaton::main_step(State state) {
   for (uint32_t byte = 0; byte < 256; ++byte) {
     targets[byte] = step(state, static_cast<uint8_t>(byte));
     if (targets[byte] <= kTooLarge) continue;
+    // Counts of kDead stay 0, so the first live target takes its place.
     if (++counts[targets[byte]] > counts[main]) main = targets[byte];
   }
   MainStep& made = found->second;

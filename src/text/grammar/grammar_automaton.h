@@ -95,6 +95,9 @@ class GrammarAutomaton {
   }
   // See .cc; each works on found_, the threads of the state that is being made.
   void clear();
+  //   state = {threads}   thread = (pc, frame)   frame = (return pc, parent frame) ... bottom
+  //   step: threads that read the byte move on; follow() runs each to the next byte; equal sets of
+  //   threads are one state
   State find_step(State state, uint8_t byte_class);
   void begin_closure();
   void follow(Thread thread);

@@ -44,6 +44,8 @@ class Checker {
   template <class Holds>
   void solve(std::vector<bool>& value, Holds&& holds) {
     std::vector<RuleId> work(value.size());
+    // All rules at first; then only those that use a rule that has just come to hold. Each rule
+    // holds once, so the work is bounded by the uses.
     std::iota(work.begin(), work.end(), 0U);
     while (!work.empty()) {
       const RuleId id = work.back();
@@ -109,6 +111,7 @@ class Checker {
     if (expr.kind == Kind::kRule) rules.insert(expr.rule);
     for (const ExprId child : expr.items) {
       collect_first(child, rules);
+      // What follows a part that reads something is not entered before it.
       if (expr.kind == Kind::kSequence && !is_nullable(child)) return;
     }
   }

@@ -29,6 +29,7 @@ CodeSet random_set(std::mt19937& random, Model& model) {
     const auto first = static_cast<uint32_t>(random() % kModelSize);
     const auto last = static_cast<uint32_t>(random() % kModelSize);  // may lie before first
     ranges.push_back({first, last});
+    // A range that ends before it begins is empty on both sides.
     for (uint32_t c = first; c <= last; ++c) model.set(c);
   }
   return make_code_set(std::move(ranges));
@@ -86,6 +87,9 @@ bool fits(const ByteSequence& sequence, std::string_view bytes) {
 
 // Each code point of the set is in exactly one sequence, and no other is in any.
 TEST(Utf8Sequences, MatchTheFormsOfTheSetOnly) {
+  // Ranges over each change in the number of bytes (7F to 80, 7FF to 800, FFFF to 10000), over and
+  // within the gap of the surrogates, at the end, of one value, and long ones whose first and last
+  // bytes differ.
   const std::vector<CodeSet> sets = {{{0, kMaxCodePoint}},
                                      {{0x7E, 0x81}},
                                      {{0x7FE, 0x802}},
@@ -99,6 +103,8 @@ TEST(Utf8Sequences, MatchTheFormsOfTheSetOnly) {
                                      {{'a', 'c'}, {0xE9, 0xE9}, {0x4E00, 0x9FFF}}};
   for (const CodeSet& set : sets) {
     const auto sequences = utf8_sequences(set);
+    // Every code point up to the begin of the four-byte forms; 61 is prime, so all last bytes occur
+    // behind it.
     for (uint32_t c = 0; c <= kMaxCodePoint; c += c < 0x12000 ? 1 : 61) {
       if (c >= 0xD800 && c <= 0xDFFF) continue;
       std::string bytes;
@@ -119,6 +125,8 @@ TEST(KeySet, ClearsAtNoCostAndGrows) {
   for (int round = 0; round < 20; ++round) {
     std::set<uint64_t> model;
     for (int i = 0; i < 2000; ++i) {
+      // The same number in both halves: a hash that folds them by xor would send all keys to one
+      // place.
       const uint64_t key = random() % 1500 * 0x100000001ULL;
       EXPECT_EQ(set.insert(key), model.insert(key).second);
     }
@@ -137,6 +145,7 @@ TEST(TokenMask, HoldsIdsOfTheVocabulary) {
     EXPECT_FALSE(mask.contains(size));
     std::vector<int32_t> expected;
     for (int32_t id = 0; id < size; id += 7) {
+      // Twice: count() is of ids, not of calls.
       mask.set(id);
       mask.set(id);
       expected.push_back(id);
@@ -227,6 +236,8 @@ TEST(TokenConstraint, AllowsWhatTheGrammarCanTake) {
         for (int32_t id = 0; id < tokenizer->vocab_size(); ++id) {
           GrammarMatcher matcher(*grammar);
           const bool is_text = id > 2;
+          // A fresh matcher reads the whole text each time, so it owes nothing to the constraint's
+          // state. Id 2 is </s>, allowed where the text may end.
           const bool can = is_text && *matcher.push(text + std::string(tokenizer->token_bytes(id)));
           const bool ends = id == 2 && constraint.can_end();
           ASSERT_EQ((*mask)->contains(id), can || ends) << text << " + " << id;
@@ -300,6 +311,7 @@ TEST(IntegerRange, LargeBoundsAreExact) {
   for (int64_t i = big - 9; i <= big + 9; ++i) {
     EXPECT_EQ(*grammar->matches(std::to_string(i)), i >= big - 5 && i <= big) << i;
   }
+  // The same digits with a sign.
   EXPECT_FALSE(*grammar->matches("-9000000000000000000"));
 }
 
@@ -447,7 +459,7 @@ TEST(GrammarAutomaton, TheMainStepInACountedStringIsOneCharacterFurther) {
   EXPECT_TRUE(automaton.main_step(state).bytes.none());
 }
 
-// Nested brackets of any depth need ever more states.
+// A state must know which of the last six letters were an a: 2^6 states and more.
 TEST(GrammarAutomaton, LimitsGiveTooLargeAndNothingElse) {
   const auto grammar = Grammar::parse("root ::= [ab]* \"a\" [ab] [ab] [ab] [ab] [ab]");
   ASSERT_TRUE(grammar);
@@ -460,6 +472,7 @@ TEST(GrammarAutomaton, LimitsGiveTooLargeAndNothingElse) {
     was_too_large = was_too_large || state == GrammarAutomaton::kTooLarge;
   }
   EXPECT_TRUE(was_too_large);
+  // The limit held all the time, and is_filling() tells the owner to forget states.
   EXPECT_LE(small.num_states(), 8U);
   EXPECT_TRUE(small.is_filling());
 }

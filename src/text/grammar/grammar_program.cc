@@ -26,6 +26,7 @@ class Compiler {
 
   // Errors: kResourceExhausted for more than kMaxGrammarInstructions.
   Result<GrammarProgram> run() {
+    // Instruction 0: the bottom frame returns to it, so that the root's return accepts.
     emit({Op::kAccept});
     for (size_t i = 0; i < ast_.rules().size(); ++i) {
       rule_starts_[i] = here();
@@ -41,6 +42,7 @@ class Compiler {
           "The grammar needs over {} instructions: its repetitions are too many.",
           kMaxGrammarInstructions);
     }
+    // Calls hold the number of their rule until every rule has an address.
     for (const GrammarPc call : rule_calls_) code(call).first = rule_starts_[code(call).first];
     for (const GrammarPc call : body_calls_) code(call).first = body_starts_[code(call).first];
     program_.start = rule_starts_[ast_.root()];
@@ -97,6 +99,7 @@ class Compiler {
     std::vector<GrammarPc> jumps;
     for (size_t i = 0; i + 1 < expr.items.size(); ++i) {
       const GrammarPc split = emit({Op::kSplit});
+      //   split -> a, jump end; split -> b, jump end; c; end:
       code(split).first = here();
       add(expr.items[i]);
       jumps.push_back(emit({Op::kJump}));
@@ -111,6 +114,8 @@ class Compiler {
     const ExprId item = expr.items[0];
     for (uint32_t i = 0; i < expr.min && !is_too_large(); ++i) add_body(item);
     std::vector<GrammarPc> splits;
+    //   x*     L: split -> x, jump L; end:
+    //   x{0,2} split -> x, split -> x; end:      both splits leave to the end
     const uint32_t rest = expr.max == kUnbounded ? 1 : expr.max - expr.min;
     for (uint32_t i = 0; i < rest && !is_too_large(); ++i) {
       const GrammarPc split = emit({Op::kSplit});
@@ -149,6 +154,7 @@ class Compiler {
       uint64_t key = 0;
       for (size_t i = sequence.size - 1; i > 0; --i) {
         const ByteRange range = sequence.ranges[i];
+        // Three ranges at the most follow a first byte: 48 bits, so that equal keys are equal ends.
         key = (key << 16) | (uint64_t{range.first} << 8) | range.last;
         const auto [found, is_new] = ends.emplace(key, 0);
         if (is_new) {

@@ -19,6 +19,8 @@ Result<Grammar> grammar_of(const std::string& kind, const std::string& source) {
   return schema.grammar;
 }
 
+// Each case has a name, a kind ("grammar" or a schema), the source, and lists "passing" and
+// "failing".
 TEST(GrammarSuite, EveryCaseMatchesOrFailsAsStated) {
   const std::string path = std::string(QUERN_SUITES_DIR) + "/grammar/llamacpp_cases.json";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "No suite at " << path;

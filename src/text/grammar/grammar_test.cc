@@ -28,6 +28,8 @@ std::string error_of(const std::string& gbnf) {
   return grammar ? "none" : grammar.error().message;
 }
 
+// A class with characters of two bytes must not be read as a class of single bytes: é to ü (E9 to
+// FC) has ð (F0) inside and è (E8) just outside.
 TEST(Gbnf, EscapesAndClassesStandForCodePoints) {
   EXPECT_TRUE(
       matches(R"(root ::= "\x41\u00e9\U0001F600\n\t\r\\\"\[\]")", "A\u00e9\U0001F600\n\t\r\\\"[]"));
@@ -40,6 +42,7 @@ TEST(Gbnf, EscapesAndClassesStandForCodePoints) {
   EXPECT_FALSE(matches("root ::= [^\\n]", "\n"));
 }
 
+// Comments where a rule's body begins, between its lines and at its end; a group over three lines.
 TEST(Gbnf, LinesCommentsAndGroups) {
   EXPECT_TRUE(
       matches("# a comment\nroot ::= # another\n  a\n  | b # the rest\n\na ::= \"x\" (\n"
@@ -72,6 +75,7 @@ TEST(Gbnf, ErrorsNameLineAndColumn) {
             "The escape is no Unicode character (line 1, column 11 of the grammar).");
   EXPECT_EQ(error_of("root ::= \"a\"{3,2}"),
             "The repetition ends below its begin (line 1, column 13 of the grammar).");
+  // Past 32 bits: a count that wrapped could be a small and valid one.
   EXPECT_EQ(error_of("root ::= \"a\"{999999999999}"),
             "The repetition is over the limit of 100000 (line 1, column 14 of the grammar).");
   EXPECT_EQ(error_of("root ::= (\"a\""),
@@ -80,6 +84,9 @@ TEST(Gbnf, ErrorsNameLineAndColumn) {
             "The character '*' does not fit here (line 1, column 10 of the grammar).");
 }
 
+// Four limits against sources that are short and would cost much: the parser's recursion, the bytes
+// of the source, the parts of the tree, and the instructions that repetitions multiply to. The last
+// grammar is a line of source that would mean 10^15 copies of "abc".
 TEST(Gbnf, DepthAndSizeAreLimited) {
   EXPECT_NE(error_of("root ::= " + std::string(100'000, '(')).find("nested over 200 deep"),
             std::string::npos);
@@ -95,6 +102,8 @@ TEST(Gbnf, DepthAndSizeAreLimited) {
             std::string::npos);
 }
 
+// A rule that begins with itself would be entered again and again without reading anything. The
+// middle one is hidden behind what may be empty, and its chain goes over two rules.
 TEST(Gbnf, LeftRecursionIsRefusedWithItsChain) {
   EXPECT_EQ(error_of("root ::= expr\nexpr ::= expr \"+\" \"1\" | \"1\""),
             "The grammar is left-recursive: expr -> expr.");
@@ -104,22 +113,26 @@ TEST(Gbnf, LeftRecursionIsRefusedWithItsChain) {
             "The rule 'root' of the grammar matches no finite text.");
 }
 
+// A loop whose body may be empty could turn for ever on the spot.
 TEST(Grammar, NullableLoopsEnd) {
   EXPECT_TRUE(matches("root ::= (\"a\"?)* (\"\")+ b{3}\nb ::= \"b\"*", "aaabb"));
   EXPECT_TRUE(matches("root ::= ((\"\" | \"a\"*)*)* \"c\"", "aac"));
 }
 
+// A call at the end of a rule leaves no frame behind; here there would be 200,000.
 TEST(Grammar, RightRecursionNeedsNoStack) {
   const std::string gbnf = "root ::= \"a\" root | \"b\"";
   EXPECT_TRUE(matches(gbnf, std::string(200'000, 'a') + "b"));
 }
 
+// These calls do leave frames, 20,000 deep; one bracket too many must not match.
 TEST(Grammar, DeepNestingIsFollowed) {
   const std::string gbnf = "root ::= \"(\" root? \")\"";
   EXPECT_TRUE(matches(gbnf, std::string(20'000, '(') + std::string(20'000, ')')));
   EXPECT_FALSE(matches(gbnf, std::string(20'000, '(') + std::string(20'001, ')')));
 }
 
+// Up to a thousand lines of a thousand parts are counted, and not written out one by one.
 TEST(Grammar, LargeRepetitionsOfLongPartsAddUp) {
   const std::string gbnf = "root ::= ((\"ab\" [c-e]{1,3}){1000} \"\\n\"){0,1000}";
   std::string line;
@@ -128,6 +141,8 @@ TEST(Grammar, LargeRepetitionsOfLongPartsAddUp) {
   EXPECT_FALSE(matches(gbnf, line + "abc\n"));
 }
 
+// After each x the matcher must remember which of three letters is to come, so n letters x stand
+// for 3^n stacks.
 TEST(Grammar, TooAmbiguousIsAnErrorAndNotAHang) {
   const auto grammar =
       Grammar::parse("root ::= s\ns ::= \"x\" s \"y\" | \"x\" s \"z\" | \"x\" s \"w\" | \"x\"");
@@ -137,6 +152,8 @@ TEST(Grammar, TooAmbiguousIsAnErrorAndNotAHang) {
   EXPECT_EQ(result.error().code, ErrorCode::kResourceExhausted);
 }
 
+// Within a character the text can neither end nor be wrong. After the end nothing more fits, and an
+// empty text does not mend a matcher that has failed.
 TEST(GrammarMatcher, CharactersMayComeByteByByte) {
   const auto grammar = Grammar::parse("root ::= [\u0100-\U00010000]{2} \"\u00e9\"");
   ASSERT_TRUE(grammar);
@@ -151,6 +168,8 @@ TEST(GrammarMatcher, CharactersMayComeByteByByte) {
   EXPECT_FALSE(matcher.push("").value());
 }
 
+// Overlong forms, a surrogate, a value above U+10FFFF, a byte that only goes on, one that never
+// occurs: '.' is any character, not any byte.
 TEST(GrammarMatcher, BrokenUtf8NeverMatches) {
   for (const char* bytes : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xFF",
                             "\xE0\x80\x80", "\xF0\x80\x80\x80"}) {
@@ -159,6 +178,8 @@ TEST(GrammarMatcher, BrokenUtf8NeverMatches) {
   EXPECT_FALSE(matches("root ::= .*", "\xE6\x97"));  // cut inside
 }
 
+// All of the basic plane and one in 997 (a prime, so all last bytes occur) of the rest. The second
+// list holds both sides of each change in the number of bytes and the ends of the surrogates' gap.
 TEST(GrammarMatcher, EveryCodePointMatchesItsOwnClassOnly) {
   const auto any = Grammar::parse("root ::= .*");
   ASSERT_TRUE(any);
@@ -180,6 +201,8 @@ TEST(GrammarMatcher, EveryCodePointMatchesItsOwnClassOnly) {
   }
 }
 
+// keep_only() drops all other states: so few are left each time, and the one that is kept still
+// knows its four open brackets.
 TEST(GrammarAutomaton, ForgettingKeepsTheState) {
   const auto grammar =
       Grammar::parse("root ::= value\nvalue ::= \"[\" (value (\",\" value)*)? \"]\" | [0-9]+");

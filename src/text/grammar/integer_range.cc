@@ -10,8 +10,7 @@ namespace {
 constexpr int64_t kMaxFree = 9'999'999'999'999'999;  // 16 digits
 
 // Builds digits between two bounds, as text: longer numbers of digits, then the same number digit
-// by
-// digit.
+// by digit.
 class RangeBuilder {
  public:
   // Borrows the AST.
@@ -22,6 +21,7 @@ class RangeBuilder {
     std::vector<ExprId> lengths;
     const std::string last = std::to_string(high);
     std::string first = std::to_string(low);
+    //   7 to 1234:  7-9 | 10-99 | 100-999 | 1000-1234
     while (first.size() < last.size()) {
       lengths.push_back(same_length(first, std::string(first.size(), '9')));
       first = "1" + std::string(first.size(), '0');
@@ -49,6 +49,7 @@ class RangeBuilder {
     if (low[0] == high[0]) {
       return ast_.sequence({ast_.text(low.substr(0, 1)), same_length(low_rest, high_rest)});
     }
+    //   234 to 571:  2(34-99) | [3-4][0-9][0-9] | 5(00-71)
     const std::string zeros(rest, '0');
     const std::string nines(rest, '9');
     std::vector<ExprId> parts;
@@ -78,6 +79,7 @@ ExprId integer_range(GrammarAst& ast, std::optional<int64_t> low, std::optional<
   RangeBuilder builder(ast);
   std::vector<ExprId> signs;
   if (first < 0) {
+    // Negative numbers by their magnitude, from the one nearest to 0; "-0" is left out.
     const int64_t nearest = last < 0 ? -last : 1;
     signs.push_back(ast.sequence({ast.text("-"), builder.build(nearest, -first)}));
   }

@@ -89,6 +89,7 @@ ExprId JsonRules::hex(uint32_t count) {
 ExprId JsonRules::space() {
   return rule("space", [&] {
     const ExprId indent = ast_.repeat(ast_.char_class({{'\t', '\t'}, {' ', ' '}}), 0, kMaxIndent);
+    // Nothing, one blank, or a line break with an indent: what printers of JSON write.
     return ast_.optional(ast_.choice({ast_.text(" "), ast_.sequence({ast_.text("\n"), indent})}));
   });
 }
@@ -123,6 +124,7 @@ ExprId JsonRules::integer() {
 ExprId JsonRules::fraction_and_exponent() {
   return rule("fraction-and-exponent", [&] {
     const ExprId fraction = ast_.sequence({ast_.text("."), digits(1, kMaxDigits)});
+    // 100 to 289: [1-2][0-8][0-9].
     const ExprId large = ast_.sequence(
         {ast_.char_class(ascii('1', '2')), ast_.char_class(ascii('0', '8')), digits(1, 1)});
     const ExprId power = ast_.choice({digits(1, 2), large});
@@ -159,6 +161,8 @@ ExprId JsonRules::string_char() {
                                  {'t', 't'}});
     const ExprId simple = ast_.char_class(std::move(set));
     set = make_code_set({{'0', '9'}, {'a', 'c'}, {'A', 'C'}, {'e', 'f'}, {'E', 'F'}});
+    //   \uXXXX outside of D800-DFFF: first digit not d, or d and then 0-7
+    //   pairs: d[89ab]XX, then \ud[c-f]XX
     const ExprId basic = ast_.sequence({ast_.char_class(std::move(set)), hex(3)});
     const ExprId d = ast_.char_class({{'D', 'D'}, {'d', 'd'}});
     const ExprId below = ast_.sequence({d, ast_.char_class(ascii('0', '7')), hex(2)});
@@ -215,6 +219,7 @@ ExprId JsonRules::enclosed(char open, ExprId content, bool can_be_empty, char cl
 ExprId JsonRules::list(ExprId item, uint32_t min, uint32_t max) {
   const uint32_t rest_min = min == 0 ? 0 : min - 1;
   const uint32_t rest_max = max == kUnbounded ? kUnbounded : max - 1;
+  // A list of one has no comma.
   if (rest_max == 0) return item;
   return ast_.sequence({item, ast_.repeat(comma_then(item), rest_min, rest_max)});
 }

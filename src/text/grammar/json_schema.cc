@@ -15,6 +15,7 @@ Result<void> check_depth(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (is_in_string) {
+      // Skips what is escaped, a quote among it; broken JSON is found by the parser.
       if (c == '\\') ++i;
       if (c == '"') is_in_string = false;
     } else if (c == '"') {
@@ -45,8 +46,7 @@ Result<void> check_members(const SchemaJson& value) {
 }  // namespace
 
 // Errors: kInvalidArgument with the place in the schema; kUnimplemented for keywords that would
-// change
-// what is accepted.
+// change what is accepted.
 Result<SchemaGrammar> grammar_from_json_schema(std::string_view schema) {
   if (schema.size() > kMaxSchemaBytes) {
     return fail::invalid("The JSON schema has {} bytes; the limit is {}.", schema.size(),

@@ -29,6 +29,8 @@ std::vector<std::string> unenforced(const std::string& schema) {
   return grammar ? grammar->unenforced : std::vector<std::string>{};
 }
 
+// Ranges of one value, over zero, of one sign, with ends of different lengths (99 to 1001), and of
+// exactly the numbers of three digits. The numbers tried reach past both ends of each range.
 TEST(JsonSchema, IntegerBoundsHoldForEveryNearbyInteger) {
   const std::vector<std::pair<int, int>> ranges = {{0, 0},     {-1, 1},    {7, 7},     {5, 30},
                                                    {-123, 42}, {99, 1001}, {-20, -3},  {100, 999},
@@ -46,6 +48,8 @@ TEST(JsonSchema, IntegerBoundsHoldForEveryNearbyInteger) {
   }
 }
 
+// 2.5 counts as 3. A bound past 9e18 counts as 9e18, so that one value below the last minimum
+// passes. A boolean exclusiveMinimum is that of draft 4, where it changes the bound beside it.
 TEST(JsonSchema, IntegerBoundsThatAreNoIntegers) {
   EXPECT_TRUE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "3"));
   EXPECT_FALSE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "2"));
@@ -58,6 +62,7 @@ TEST(JsonSchema, IntegerBoundsThatAreNoIntegers) {
             std::string::npos);
 }
 
+// A schema of annotations only is as empty as {}; true is not, it says that everything fits.
 TEST(JsonSchema, EmptySchemaIsAnObjectAtTheRootAndAnyValueInside) {
   EXPECT_TRUE(fits(R"({"title":"anything"})", R"({"a": [1, null, "x", {"b": -1.5e3}]})"));
   EXPECT_FALSE(fits("{}", "1"));
@@ -65,6 +70,9 @@ TEST(JsonSchema, EmptySchemaIsAnObjectAtTheRootAndAnyValueInside) {
   EXPECT_TRUE(fits(R"({"properties":{"a":{}},"required":["a"]})", R"({"a": [false]})"));
 }
 
+// A reference may lead to itself through a value that ends somewhere. Those that are refused: one
+// that is nothing but itself, one that names nothing, one to another document, and one that merges
+// with itself without end.
 TEST(JsonSchema, NestedReferencesAndRecursion) {
   const std::string tree = R"({"$ref":"#/$defs/node","$defs":{"node":{"type":"object",
       "properties":{"v":{"type":"integer"},"next":{"$ref":"#/$defs/node"}},"required":["v"]}}})";
@@ -77,6 +85,8 @@ TEST(JsonSchema, NestedReferencesAndRecursion) {
   EXPECT_NE(error_of(R"({"allOf":[{"$ref":"#"}]})").find("refers to itself"), std::string::npos);
 }
 
+// allOf is merged into one schema and anyOf distributed over it: a grammar cannot demand two things
+// of the same text at once. integer and number have integer in common.
 TEST(JsonSchema, CombinationsMerge) {
   const std::string both = R"({"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},
       "required":["a"]},{"properties":{"b":{"type":"string"}},"required":["b"]}]})";
@@ -94,6 +104,8 @@ TEST(JsonSchema, CombinationsMerge) {
             std::string::npos);
 }
 
+// additionalProperties looks only at its own side, so b is forbidden by the first although the
+// second describes it.
 TEST(JsonSchema, ClosedSidesOfAllOfForbidTheOthersProperties) {
   const std::string closed = R"({"allOf":[
       {"properties":{"a":{"type":"integer"}},"additionalProperties":false},
@@ -103,6 +115,8 @@ TEST(JsonSchema, ClosedSidesOfAllOfForbidTheOthersProperties) {
   EXPECT_FALSE(fits(closed, R"({"a": 3, "b": ""})"));
 }
 
+// A name written with \u0062 is the declared "ab" for any reader of JSON; it must not slip through
+// as an additional name with another type.
 TEST(JsonSchema, AdditionalNamesDifferFromDeclaredOnesInEverySpelling) {
   const std::string open = R"({"properties":{"ab":{"type":"integer"},"":{"type":"null"}},
       "additionalProperties":{"type":"string"}})";
@@ -112,6 +126,8 @@ TEST(JsonSchema, AdditionalNamesDifferFromDeclaredOnesInEverySpelling) {
   EXPECT_FALSE(fits(open, "{\"a\\u0062\": \"x\"}"));
 }
 
+// minItems 1 lets the tuple stop after its first item; the fourth may be one of `items`, the fifth
+// is over the maximum.
 TEST(JsonSchema, ArraysAndTuples) {
   const std::string tuple = R"({"prefixItems":[{"type":"integer"},{"type":"string"}],
       "items":{"type":"boolean"},"minItems":1,"maxItems":4})";
@@ -128,6 +144,8 @@ TEST(JsonSchema, ArraysAndTuples) {
             std::string::npos);
 }
 
+// Three characters of 3, 4 and 1 bytes, and three escapes, of which the last is a pair of
+// surrogates. Half a pair is no character, and a line feed must be escaped.
 TEST(JsonSchema, StringsCountCodePoints) {
   const std::string three = R"({"type":"string","minLength":3,"maxLength":3})";
   EXPECT_TRUE(fits(three, "\"\u65e5\U0001F600x\""));
@@ -137,6 +155,8 @@ TEST(JsonSchema, StringsCountCodePoints) {
   EXPECT_FALSE(fits(R"({"type":"string"})", "\"a\nb\""));
 }
 
+// 2000 is a leap year and 1900 is none (RFC 3339, appendix C). An e-mail address is not checked,
+// and that is said.
 TEST(JsonSchema, FormatsHoldCalendarAndClock) {
   const std::string date = R"({"format":"date"})";
   EXPECT_TRUE(fits(date, R"("2024-02-29")"));
@@ -151,6 +171,8 @@ TEST(JsonSchema, FormatsHoldCalendarAndClock) {
   EXPECT_EQ(unenforced(R"({"format":"email"})"), std::vector<std::string>{"format 'email' at #"});
 }
 
+// A pattern is about the string's value, so what must be escaped in JSON matches in its escaped
+// form. "^a|c$" means: begins with a, or ends with c; its anchors belong to one side each.
 TEST(JsonSchema, PatternsAreWrittenAsJsonWritesThem) {
   EXPECT_TRUE(fits(R"({"pattern":"^\\d{3}-[a-f]+$"})", R"("123-fa")"));
   EXPECT_FALSE(fits(R"({"pattern":"^\\d{3}-[a-f]+$"})", R"("123-fax")"));
@@ -165,6 +187,8 @@ TEST(JsonSchema, PatternsAreWrittenAsJsonWritesThem) {
   EXPECT_NE(error_of(R"j({"pattern":"("})j").find("wrong at byte 1"), std::string::npos);
 }
 
+// Refused if ignoring it would allow texts of another structure, listed if a caller can check it
+// afterwards.
 TEST(JsonSchema, WhatCannotBeHeldIsRefusedOrListed) {
   EXPECT_EQ(error_of(R"({"not":{"type":"string"}})"),
             "The keyword 'not' at # of the schema cannot be held by a grammar.");
@@ -183,6 +207,8 @@ TEST(JsonSchema, WhatCannotBeHeldIsRefusedOrListed) {
   EXPECT_NE(error_of(std::string(1000, '[')).find("nested over 128 deep"), std::string::npos);
 }
 
+// Each of 20 definitions stands twice in the one before it: 2^20 merges for a schema of less than 2
+// KB.
 TEST(JsonSchema, DoublingReferencesEndInAnError) {
   std::string schema = R"({"$ref":"#/$defs/d0","$defs":{)";
   for (int i = 0; i < 20; ++i) {

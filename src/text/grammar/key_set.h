@@ -17,6 +17,7 @@ class KeySet {
   // Entries of older stamps are empty.
   void clear() {
     size_ = 0;
+    // After 2^32 clears old stamps would count again.
     if (++stamp_ == 0) {
       entries_.assign(entries_.size(), {});
       stamp_ = 1;

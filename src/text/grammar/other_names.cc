@@ -38,11 +38,14 @@ ExprId rest_of(GrammarAst& ast, const Node& node, const std::vector<RuleId>& rul
   if (!node.is_name) ways.push_back(ast.text(""));
   CodeSet leaving = plain_json_chars();
   for (const auto& [code_point, child] : node.children) {
+    // Such a character is written as an escape, which other names do not use: the branch is out of
+    // reach.
     if (!contains(plain_json_chars(), code_point)) continue;
     leaving = difference(leaving, {{code_point, code_point}});
     const ExprId step = ast.char_class({{code_point, code_point}});
     ways.push_back(ast.sequence({step, ast.rule(rules[child])}));
   }
+  // Once out of the tree the name is another one, whatever follows.
   const ExprId any = ast.repeat(ast.char_class(plain_json_chars()), 0, kUnbounded);
   ways.push_back(ast.sequence({ast.char_class(leaving), any}));
   return ast.choice(std::move(ways));

@@ -18,6 +18,7 @@ std::string pointer_part(const std::string& name) {
   std::string part;
   for (const char c : name) {
     if (c == '~') {
+      // RFC 6901: '~' and '/' have escapes in a JSON pointer.
       part += "~0";
     } else if (c == '/') {
       part += "~1";
@@ -48,6 +49,7 @@ Result<std::vector<SchemaConverter::Property>> SchemaConverter::read_properties(
   std::vector<Property> properties;
   for (const auto& [name, value] : declared.items()) {
     const bool is_required = std::find(required.begin(), required.end(), name) != required.end();
+    // Nothing satisfies `false`: an optional member of that name just never stands.
     if (value == SchemaJson(false) && !is_required) continue;
     QUERN_ASSIGN_OR_RETURN(
         const ExprId content,
@@ -60,6 +62,8 @@ Result<std::vector<SchemaConverter::Property>> SchemaConverter::read_properties(
 // Members with other names; none where additionalProperties is false, or absent beside properties.
 Result<std::optional<ExprId>> SchemaConverter::additional_member(
     const SchemaJson& schema, const std::vector<std::string>& names, const std::string& place) {
+  // Stricter than JSON Schema, which allows other members by default: a schema that lists
+  // properties means these.
   const SchemaJson more =
       schema.value("additionalProperties", SchemaJson(!schema.contains("properties")));
   if (more == SchemaJson(false)) return std::optional<ExprId>();
@@ -90,6 +94,8 @@ ExprId SchemaConverter::members(const std::vector<Property>& properties,
     ast_.define(tail_rule, tail);
     const ExprId first = ast_.sequence({property.member, ast_.rule(tail_rule)});
     const ExprId next = rules_.comma_then(property.member);
+    //   members a? b c?:  head(a) = a tail(b) | head(b)     tail(b) = , b tail(c)
+    //                     head(b) = b tail(c)               tail(c) = (, c)?
     tail = ast_.sequence({property.is_required ? next : ast_.optional(next), ast_.rule(tail_rule)});
     if (property.is_required || !head) {
       head = first;
@@ -142,6 +148,7 @@ Result<ExprId> SchemaConverter::convert_array(const SchemaJson& schema, const st
   }
   if (!prefix.is_array()) return fail::invalid("'prefixItems' at {} is not a list.", place);
   const auto num_prefix = static_cast<uint32_t>(prefix.size());
+  // Stricter than JSON Schema as well: a tuple has all its items unless minItems says less.
   if (!schema.contains("minItems")) counts.min = std::min(num_prefix, counts.max);
   if (items == SchemaJson(false)) counts.max = std::min(counts.max, num_prefix);
   if (counts.min > counts.max) return fail::invalid("No array fits the schema at {}.", place);

@@ -54,6 +54,7 @@ class Merger {
                                keyword == "maxLength" || keyword == "maxItems" ||
                                keyword == "maxProperties";
     if ((takes_larger || takes_smaller) && x.is_number() && y.is_number()) {
+      // The larger of two lower bounds, the smaller of two upper ones: both hold.
       result_[keyword] = (x < y) == takes_larger ? y : x;
       return {};
     }
@@ -74,7 +75,7 @@ class Merger {
         "The schemas at {} have two values of '{}', which have no common form.", place_, keyword);
   }
 
-  // Sum of two lists without doubles.
+  // A schema that holds where both do.
   static SchemaJson both(const SchemaJson& x, const SchemaJson& y) {
     if (x == y || y == SchemaJson(true)) return x;
     if (x == SchemaJson(true)) return y;

@@ -35,6 +35,7 @@ void tighten(Bound& bound, const SchemaJson& limit, bool is_exclusive, int64_t s
     value = sign * limit.get<int64_t>() + (is_exclusive ? 1 : 0);
   } else {
     const double number = static_cast<double>(sign) * limit.get<double>();
+    // The least integer at or above the bound, or above it: 2.5 is 3 either way, 2.0 is 2 or 3.
     value = clamp_to_int64(is_exclusive ? std::floor(number) + 1 : std::ceil(number));
   }
   if (!bound.is_given || value > bound.value) bound.value = value;

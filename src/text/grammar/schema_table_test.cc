@@ -29,6 +29,7 @@ void expect_schemas(const std::vector<SchemaCase>& cases) {
     }
     for (const std::string& text : test.bad) {
       EXPECT_FALSE(*grammar->grammar.matches(text)) << test.schema << "\n  " << text;
+      // A space behind a text must not make it fit.
       EXPECT_FALSE(*grammar->grammar.matches(text + " ")) << test.schema;
     }
   }
@@ -41,6 +42,7 @@ TEST(SchemaTable, Enums) {
        {"\"a\"", "\"b\"", "1", "null", "true", "[1]", "{\"k\":2}"},
        {"\"c\"", "2", "false", "[2]", "{\"k\":3}", "[ 1 ]"}},
       {R"({"const": "x"})", {"\"x\""}, {"\"y\"", "null", "\"\""}},
+      // Zero, the empty text and null are values like others.
       {R"({"const": 0})", {"0"}, {"1", "\"0\"", "null"}},
       {R"({"enum": ["é", "a\"b", "\n"]})", {"\"é\"", "\"a\\\"b\"", "\"\\n\""}, {"\"e\"", "\"a\""}},
       {R"({"type": "string", "enum": ["a", 1]})", {"\"a\""}, {"1"}},
@@ -82,6 +84,7 @@ TEST(SchemaTable, IntegerBounds) {
       {R"({"type": "integer", "minimum": -5, "maximum": 5})",
        {"-5", "0", "5", "-1"},
        {"-6", "6", "55"}},
+      // Both ends negative and of different lengths: digits run the other way.
       {R"({"type": "integer", "minimum": -105, "maximum": -95})",
        {"-105", "-100", "-99", "-95"},
        {"-94", "-106", "-9", "100"}},
@@ -116,6 +119,7 @@ TEST(SchemaTable, Strings) {
       {R"({"type": "string", "minLength": 1, "maxLength": 1})",
        {"\"a\"", "\"🙂\"", "\"\\u0041\""},
        {"\"\"", "\"ab\""}},
+      // Without a type, the keyword tells that a string is meant.
       {R"({"minLength": 1})", {"\"x\""}, {"\"\""}},
       {R"({"type": "string", "maxLength": 0})", {"\"\""}, {"\"a\""}},
       {R"({"type": "string", "pattern": "^[a-z]+$"})", {"\"abc\""}, {"\"\"", "\"aBc\"", "\"a1\""}},
@@ -126,6 +130,7 @@ TEST(SchemaTable, Strings) {
       {R"({"type": "string", "pattern": "^(foo|bar)baz?$"})",
        {"\"fooba\"", "\"barbaz\""},
        {"\"foo\"", "\"foobarbaz\""}},
+      // A quote and a backslash, which JSON must escape, are what the class leaves out.
       {R"({"type": "string", "pattern": "^[^\"\\\\]$"})",
        {"\"a\""},
        {"\"\\\"\"", "\"\\\\\"", "\"\""}},
@@ -173,6 +178,8 @@ TEST(SchemaTable, Objects) {
       {R"({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]})",
        {"{\"a\": 1}", "{\"a\": 1, \"b\": \"x\"}", "{\n  \"a\": 1,\n  \"b\": \"\"\n}"},
        {"{}", "{\"b\": \"x\"}", "{\"b\": \"x\", \"a\": 1}"}},
+      // What is optional before the first required member brings its own comma; behind it, the
+      // comma comes first.
       {R"({"type": "object", "properties": {"a": {}, "b": {}, "c": {}}, "required": ["b"]})",
        {"{\"b\": 1}", "{\"a\": 1, \"b\": 2}", "{\"b\": 2, \"c\": 3}",
         "{\"a\": 1, \"b\": 2, \"c\": 3}"},
@@ -216,6 +223,7 @@ TEST(SchemaTable, Arrays) {
       {R"({"type": "array", "minItems": 1, "maxItems": 1, "items": {"type": "boolean"}})",
        {"[true]"},
        {"[]", "[true, false]"}},
+      // [1] would fit the schema; the grammar wants the whole tuple, as minItems says nothing.
       {R"({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}]})",
        {"[1, \"a\"]"},
        {"[\"a\", 1]", "[1]"}},
@@ -272,6 +280,7 @@ TEST(SchemaTable, References) {
       {R"({"definitions": {"x/y": {"const": 1}, "p~q": {"const": 2}}, "anyOf": [{"$ref": "#/definitions/x~1y"}, {"$ref": "#/definitions/p~0q"}]})",
        {"1", "2"},
        {"3"}},
+      // The whole schema inside of itself.
       {R"({"properties": {"n": {"$ref": "#"}}, "additionalProperties": false, "type": "object"})",
        {"{}", "{\"n\": {}}", "{\"n\": {\"n\": {}}}"},
        {"{\"n\": 1}", "{\"n\": {\"n\": 1}}"}},
@@ -281,6 +290,7 @@ TEST(SchemaTable, References) {
       {R"({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"const": 7}}, "$ref": "#/$defs/a"})",
        {"7"},
        {"8"}},
+      // Keywords beside a reference count as well (since draft 2019-09).
       {R"({"$defs": {"a": {"minimum": 5}}, "type": "integer", "$ref": "#/$defs/a"})", {"5"}, {"4"}},
       {R"({"prefixItems": [{"const": 1}, {"$ref": "#/prefixItems/0"}]})", {"[1, 1]"}, {"[1, 2]"}},
   });

@@ -17,7 +17,7 @@ constexpr uint32_t kMaxPatternRepeats = 10'000;
 // Signs that may be escaped.
 constexpr std::string_view kPunctuation = "^$\\.*+?()[]{}|/-\"'!#%&,:;<=>@_`~ ";
 
-// \d, \w and \s, in ASCII.
+// \d and \w in ASCII, \s with the spaces and line ends of Unicode, as ECMA-262 has them.
 CodeSet digit_chars() {
   return {{'0', '9'}};
 }
@@ -105,9 +105,7 @@ class PatternParser {
                                text_, what, position_);
   }
 
-  // a
-  // b
-  // c
+  // a | b | c
   Result<ExprId> parse_alternates(int depth) {
     std::vector<ExprId> alternates;
     do {
@@ -117,8 +115,7 @@ class PatternParser {
     return ast_.choice(std::move(alternates));
   }
 
-  // Parts up to '
-  // ' or ')'.
+  // Parts up to '|', ')' or '$'.
   Result<ExprId> parse_sequence(int depth) {
     std::vector<ExprId> items;
     while (!at_end() && peek() != '|' && peek() != ')' && peek() != '$') {

@@ -37,6 +37,7 @@ void TokenConstraint::forget_if_filling() {
 bool TokenConstraint::allows_all(State state, const TokenTrie::Below& below) {
   for (size_t depth = 0; depth < below.height; ++depth) {
     const GrammarAutomaton::MainStep& main = automaton_.main_step(state);
+    // The bytes of all depths below stand for each depth: more than needed, so "true" is safe.
     if ((below.bytes & ~main.bytes).any()) return false;
     if (main.target == state) return true;
     state = main.target;
@@ -61,6 +62,7 @@ bool TokenConstraint::walk_trie(TokenMask& mask) {
     if (node.below != TokenTrie::kNone && allows_all(next, trie.below(node.below))) {
       last = node.end;
     }
+    // Tokens of nodes i to last - 1 lie side by side: a whole subtree is one range.
     for (const int32_t token : trie.tokens(i, last)) mask.set(token);
     path_[node.depth] = next;
     i = last;

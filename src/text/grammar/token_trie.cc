@@ -72,6 +72,8 @@ void TokenTrie::collect_below() {
   for (size_t i = nodes_.size(); i-- > 0;) {
     Node& node = nodes_[i];
     const size_t depth = node.depth;
+    // Children were met already and have gathered in open[depth + 1]; the parent takes and empties
+    // it.
     const Below below = std::exchange(open[depth + 1], {});
     if (node.end - i > kManyNodes) {
       node.below = static_cast<uint32_t>(below_.size());

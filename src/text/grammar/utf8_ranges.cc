@@ -37,6 +37,8 @@ void split(CodeRange range, std::vector<ByteSequence>& out) {
   for (uint32_t bits = 6; bits <= 18 && range.last > 0x7F; bits += 6) {
     const uint32_t low = (uint32_t{1} << bits) - 1;
     if ((range.first & ~low) == (range.last & ~low)) break;
+    //   U+1234-U+5678:  1234-123F | 1240-1FFF | 2000-4FFF | 5000-563F | 5640-5678
+    // Each part has a first byte, or first bytes, and then full or equal ranges of trailing bytes.
     if ((range.first & low) != 0) {
       split({range.first, range.first | low}, out);
       split({(range.first | low) + 1, range.last}, out);

@@ -27,6 +27,7 @@ std::optional<Value> group_attribute(const List& group, std::string_view name) {
 // A method as a value, or an attribute of the few types that have some.
 std::optional<Value> own_attribute(Interpreter& interpreter, const Value& value,
                                    const std::string& name) {
+  // Methods before keys: `d.items` is the method even where the dict has a key "items".
   if (const NativeMethod method = find_method(value, name)) {
     return interpreter.heap().object<MethodObject>(value, method);
   }
@@ -42,10 +43,12 @@ std::optional<Value> own_attribute(Interpreter& interpreter, const Value& value,
 // The character at `index`, counted in code points from either end; nothing outside the text.
 Result<std::optional<Value>> character(Heap& heap, const Value& value, int64_t index) {
   const std::string& text = value.text();
+  // Counting characters reads every byte: an index in a long text is not a single step.
   QUERN_TRY(heap.spend_scan(4 * text.size()));
   const int64_t size = count_characters(text);
   const auto at = resolve_index(index, static_cast<size_t>(size));
   if (!at) return std::nullopt;
+  // As many characters as bytes: ASCII, where the offset is the index.
   if (static_cast<size_t>(size) == text.size()) {
     return heap.text(std::string(1, text[*at]), value.is_safe());
   }
@@ -108,6 +111,7 @@ Result<std::vector<Value>> Interpreter::items_of(const Value& value) {
       QUERN_TRY(heap_.reserve_items(list.items.size()));
       QUERN_TRY(heap_.spend_scan(list.items.size() * sizeof(Value)));
       items.assign(list.items.begin() + static_cast<std::ptrdiff_t>(list.cursor), list.items.end());
+      // The items are made already; the cursor alone plays the part of Python's lazy generator.
       if (list.kind == ListKind::kGenerator) list.cursor = list.items.size();
       return items;
     }
@@ -117,6 +121,7 @@ Result<std::vector<Value>> Interpreter::items_of(const Value& value) {
       for (const Dict::Entry& entry : value.dict().entries()) items.push_back(entry.key);
       return items;
     case Kind::kString:
+      // Each character becomes a text of its own with its object: some 80 bytes for one.
       QUERN_TRY(heap_.reserve(value.text().size() * (sizeof(Value) + 2 * sizeof(std::string))));
       QUERN_TRY(heap_.spend(value.text().size() / 4));
       for (const std::string_view part : split_characters(value.text())) {

@@ -43,6 +43,7 @@ Result<BoundArguments> Arguments::bind(std::string_view callee,
     return fail::invalid("{} takes at most {} arguments and gets {}", callee, parameters.size(),
                          positional.size());
   }
+  // Positional values fill the parameters from the left; names may fill only what is still free.
   for (size_t i = 0; i < positional.size(); ++i) bound.slot(i) = positional[i];
   for (const NamedArgument& argument : named) {
     const auto* found = std::find(parameters.begin(), parameters.end(), *argument.name);

@@ -134,8 +134,7 @@ struct CallExpr {
   ExprPtr callee;
   CallArguments arguments;
 };
-// input
-// filter(arguments).
+// input | filter(arguments).
 struct FilterExpr {
   ExprPtr input;
   FilterCall filter;
@@ -154,6 +153,8 @@ struct Expr {
                             ConcatExpr, LogicExpr, CompareExpr, ConditionalExpr, AttributeExpr,
                             ItemExpr, SliceExpr, CallExpr, FilterExpr, TestExpr>;
   uint32_t offset = 0;
+  // Bounded by kMaxNesting when it is made, so that evaluation and destruction, which recurse, fit
+  // the stack.
   int height = 0;  // of the tree below
   Node node;
 };
@@ -226,8 +227,7 @@ struct CallStatement {
   ExprPtr call;
   MacroStatement caller;
 };
-// {% filter a
-// b %} body {% endfilter %}.
+// {% filter a | b %} body {% endfilter %}.
 struct FilterStatement {
   std::vector<FilterCall> filters;
   Block body;

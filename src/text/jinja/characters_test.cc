@@ -29,6 +29,10 @@ TEST(Characters, ClassesOfSamples) {
     uint32_t code_point;
     const char* classes;  // p printable, l letter, d digit, c cased, U upper, L lower, w word
   };
+  // To notice: U+00AD, the soft hyphen, is not printable in Python although it stands in texts;
+  // U+01C5 is a title-case letter, cased and neither upper nor lower; U+2160, a Roman numeral, is a
+  // number that has case; U+00B2 is a word character that int() does not take; the numbers with E
+  // are private or tags.
   const Sample samples[] = {
       {'a', "plcLw"},   {'Z', "plcUw"},  {'0', "pdw"},    {'_', "pw"},      {' ', "p"},
       {'-', "p"},       {0x7f, ""},      {0x00, ""},      {0xa0, ""},       {0xad, ""},
@@ -53,8 +57,11 @@ TEST(Characters, ClassesOfSamples) {
 // Sharp s, ligatures and letters with marks.
 TEST(Characters, CaseMappingsMayChangeTheLength) {
   EXPECT_EQ(to_upper("straße ﬁ ŉ ΐ"), "STRASSE FI ʼN \xCE\x99\xCC\x88\xCC\x81");
+  // Lower İ is i with a dot above, two characters.
   EXPECT_EQ(to_lower("İSTANBUL"), "i̇stanbul");
+  // A sigma at the end of a word is ς, inside of it σ, and σ where no letter stands before it.
   EXPECT_EQ(to_lower("ΑΣ ΑΣΑ Σ"), "ας ασα σ");
+  // The first character gets its title form, which for a few letters is not the upper one.
   EXPECT_EQ(capitalize("ǆUNGLA"), "ǅungla");
   EXPECT_EQ(capitalize("ßA"), "Ssa");
   EXPECT_EQ(title("ﬂ ab-cd éa"), "Fl Ab-Cd Éa");
@@ -68,6 +75,7 @@ TEST(Characters, BrokenTextStaysAsItIs) {
   EXPECT_EQ(to_upper(broken), "A\xFF\xC3 B\xE2\x82");
   EXPECT_EQ(to_lower(broken), broken);
   EXPECT_EQ(fold_case(broken), broken);
+  // a, FF, C3, the space, b, and E2 82 as one: an unfinished sequence counts once.
   EXPECT_EQ(count_characters(broken), 6);
   EXPECT_EQ(split_characters(broken).size(), 6U);
   EXPECT_EQ(strip_right(broken), broken);
@@ -86,6 +94,7 @@ TEST(Characters, CountOffsetAndSplitAgree) {
       offset += parts[i].size();
     }
     EXPECT_EQ(offset, text.size());
+    // Indices past the end or before the begin stop there, as the bounds of slices do.
     EXPECT_EQ(character_offset(text, 1000), text.size());
     EXPECT_EQ(character_offset(text, -1), 0U);
   }
@@ -117,6 +126,7 @@ TEST(Characters, UpperCaseIsIdempotent) {
   }
 }
 
+// The table goes from ß (DF) to the last Armenian ligature (FB17).
 // The search is binary: ends and gaps are where it can fail.
 TEST(SpecialCases, AreFoundAtBothEndsOfTheTable) {
   EXPECT_EQ(find_special_case(0xDE), nullptr);

@@ -38,6 +38,7 @@ int day_of_year(const CivilTime& time) {
 // 0 is Sunday. 1 January of year 1 was a Monday.
 int day_of_week(const CivilTime& time) {
   const int years = time.year - 1;
+  // Days from 1 January of year 1, counted from 1, modulo 7: that Monday gives 1.
   return (years * 365 + years / 4 - years / 100 + years / 400 + day_of_year(time)) % 7;
 }
 
@@ -50,6 +51,7 @@ struct Number {
 
 // Directives that are numbers; nothing for others.
 std::optional<Number> numeric(const CivilTime& time, char directive) {
+  // 0 and 12 are both shown as 12.
   const int half_hour = time.hour % 12 == 0 ? 12 : time.hour % 12;
   switch (directive) {
     case 'Y':
@@ -76,6 +78,7 @@ std::optional<Number> numeric(const CivilTime& time, char directive) {
       return Number{time.minute, 2};
     case 'S':
       return Number{time.second, 2};
+    // Microseconds, which the given time has not.
     case 'f':
       return Number{0, 6};
     case 'j':
@@ -85,8 +88,10 @@ std::optional<Number> numeric(const CivilTime& time, char directive) {
     case 'u':
       return Number{(day_of_week(time) + 6) % 7 + 1, 1};
     case 'U':
+      // Week of the year from the first Sunday on: days before it are week 0.
       return Number{(day_of_year(time) + 6 - day_of_week(time)) / 7, 2};
     case 'W':
+      // The same from the first Monday: (weekday + 6) % 7 counts from Monday as 0.
       return Number{(day_of_year(time) + 6 - (day_of_week(time) + 6) % 7) / 7, 2};
     default:
       return std::nullopt;
@@ -189,6 +194,7 @@ Result<std::string> format_time(const CivilTime& time, std::string_view format) 
   const bool is_date = time.year >= 1 && time.year <= 9999 && time.month >= 1 && time.month <= 12 &&
                        time.day >= 1 && time.day <= days_in_month(time.year, time.month);
   const bool is_clock = time.hour >= 0 && time.hour < 24 && time.minute >= 0 && time.minute < 60 &&
+                        // 60: a leap second.
                         time.second >= 0 && time.second <= 60;
   if (!is_date || !is_clock) {
     return fail::invalid("The time {}-{}-{} {}:{}:{} does not exist", time.year, time.month,

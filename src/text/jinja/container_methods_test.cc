@@ -18,6 +18,7 @@ TEST(DictMethods, Views) {
       {"2 in d.values()", "True"},
       {"('a', 1) in d.items()", "True"},
       {"d.keys()|length", "3"},
+      // Views have no index in Python; Jinja makes that an undefined value and no error.
       {"d.keys()[0] is defined", "False"},
       {"(d.keys()|list)[0]", "b"},
       {"d.items()|list|last", "('C', 3)"},
@@ -36,12 +37,14 @@ TEST(DictMethods, Get) {
       {"d.get('z')", "None"},
       {"d.get('z', 'none')", "none"},
       {"{1: 'x'}.get(1)", "x"},
+      // 1, 1.0 and True are one key, as they are equal and have the same hash.
       {"{1: 'x'}.get(true)", "x"},
       {"{1: 'x'}.get(1.0)", "x"},
       {"{1: 'x'}.get('1')", "None"},
       {"{none: 'x'}.get(none)", "x"},
       {"{(1, 2): 'x'}.get((1, 2))", "x"},
       {"people[0].get('name')", "Bo"},
+      // Dots look for methods first and brackets for keys, so a key cannot hide a method.
       {"{'get': 5}.get('get')", "5"},
       {"{'items': 5}.items()", "dict_items([('items', 5)])"},
       {"{'items': 5}['items']", "5"},
@@ -68,6 +71,7 @@ TEST(DictMethods, CopyAndNew) {
       {"dict({'a': 1}, a=2)", "{'a': 2}"},
       {"dict({1: 2})", "{1: 2}"},
       {"{'a': 1, 'a': 2}", "{'a': 2}"},
+      // The first key stays and the last value counts.
       {"{1: 'a', true: 'b', 1.0: 'c'}", "{1: 'c'}"},
       {"{'b': 1, 'a': 2}", "{'b': 1, 'a': 2}"},
   });
@@ -82,6 +86,7 @@ TEST(DictMethods, CopyAndNew) {
 TEST(ListMethods, CountAndIndex) {
   expect_values({
       {"[1, 2, 1].count(1)", "2"},
+      // All three are equal to 1.
       {"[1, true, 1.0].count(1)", "3"},
       {"[].count(1)", "0"},
       {"[[1], [1]].count([1])", "2"},
@@ -115,6 +120,7 @@ TEST(DictFilters, Dictsort) {
       {"{2: 'a', 1: 'b'}|dictsort", "[(1, 'b'), (2, 'a')]"},
       {"{'b': 'X', 'a': 'y'}|dictsort(by='value')", "[('b', 'X'), ('a', 'y')]"},
       {"{'b': 'X', 'a': 'y'}|dictsort(true, 'value')", "[('b', 'X'), ('a', 'y')]"},
+      // Keys that differ in case only keep their order.
       {"{'B': 1, 'a': 2, 'A': 3}|dictsort", "[('a', 2), ('A', 3), ('B', 1)]"},
       {"{'B': 1, 'a': 2, 'A': 3}|dictsort(true)", "[('A', 3), ('B', 1), ('a', 2)]"},
   });
@@ -137,6 +143,7 @@ TEST(DictFilters, ItemsAndDefault) {
       {"missing|default('x')", "x"},
       {"missing|d('x')", "x"},
       {"missing|default", ""},
+      // None is a value; only the flag makes `default` look at the truth of it.
       {"none|default('x')", "None"},
       {"none|default('x', true)", "x"},
       {"''|default('x')", ""},
@@ -170,6 +177,7 @@ TEST(JsonFilter, Compact) {
       {"0|tojson", "0"},
       {"-1|tojson", "-1"},
       {"1.5|tojson", "1.5"},
+      // As repr() writes a float.
       {"1e16|tojson", "1e+16"},
       {"1e-7|tojson", "1e-07"},
       {"0.1|tojson", "0.1"},
@@ -177,6 +185,7 @@ TEST(JsonFilter, Compact) {
       {"\"a\"|tojson", "\"a\""},
       {"'é'|tojson", "\"é\""},
       {"'\"\\\\/\\n\\t\\r'|tojson", "\"\\\"\\\\/\\n\\t\\r\""},
+      // Only what JSON demands is escaped: DEL is not, nor is U+2028 below.
       {"'\\x00\\x1f\\x7f'|tojson", "\"\\u0000\\u001f\177\""},
       {"'\\u2028🙂'|tojson", "\"\u2028🙂\""},
       {"[]|tojson", "[]"},
@@ -184,12 +193,15 @@ TEST(JsonFilter, Compact) {
       {"[1, [2, [3]]]|tojson", "[1, [2, [3]]]"},
       {"{'a': {'b': [1, none]}}|tojson", "{\"a\": {\"b\": [1, null]}}"},
       {"(1, 2)|tojson", "[1, 2]"},
+      // Keys become text; true replaced the value of 1, whose key stays.
       {"{1: 2, none: 3, true: 4, 1.5: 5}|tojson", "{\"1\": 4, \"null\": 3, \"1.5\": 5}"},
+      // Jinja's own tojson escapes for HTML; transformers replaces it by one that does not.
       {"'</script>'|tojson", "\"</script>\""},
       {"'é日🙂'|tojson(ensure_ascii=true)", "\"\\u00e9\\u65e5\\ud83d\\ude42\""},
       {"'\\x7f\\x80'|tojson(ensure_ascii=true)", "\"\\u007f\\u0080\""},
       {"{'é': 1}|tojson(ensure_ascii=true)", "{\"\\u00e9\": 1}"},
       {"'a'|tojson(ensure_ascii=true)", "\"a\""},
+      // No JSON, but what Python's json writes by default.
       {"('inf'|float)|tojson", "Infinity"},
       {"('-inf'|float)|tojson", "-Infinity"},
       {"('nan'|float)|tojson", "NaN"},
@@ -226,6 +238,7 @@ TEST(JsonFilter, IndentedAndSorted) {
       {"'x'|tojson(indent=2)", "\"x\""},
       {"[1, 2]|tojson(indent='\\t')", "[\n\t1,\n\t2\n]"},
       {"[1, 2]|tojson(indent='')", "[\n1,\n2\n]"},
+      // A negative number breaks lines without indenting, as 0 does.
       {"[1]|tojson(indent=-1)", "[\n1\n]"},
       {"[1]|tojson(indent=none)", "[1]"},
       {"d|tojson(sort_keys=true)", "{\"C\": 3, \"a\": 1, \"b\": 2}"},

@@ -12,8 +12,8 @@ namespace quern::jinja {
 namespace {
 
 // (key, value) tuples in order of insertion.
-// (key, value) tuples in order of insertion.
 Result<std::vector<Value>> pairs_of(Heap& heap, const Dict& dict) {
+  // Each pair is a list of two values, with what a list itself takes.
   QUERN_TRY(heap.reserve_items(6 * dict.size()));
   std::vector<Value> pairs;
   for (const Dict::Entry& entry : dict.entries()) {
@@ -22,7 +22,6 @@ Result<std::vector<Value>> pairs_of(Heap& heap, const Dict& dict) {
   }
   return pairs;
 }
-// items: pairs of a dict; nothing for an undefined value.
 
 // items: pairs of a dict; nothing for an undefined value.
 Result<Value> items(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
@@ -34,7 +33,6 @@ Result<Value> items(Interpreter& interpreter, const Value& value, const Argument
     return fail::invalid("items needs a dict, not a value of type '{}'", type_name(value));
   }
   return interpreter.heap().list(std::move(pairs), ListKind::kGenerator);
-// dictsort: pairs by key or by value, without case unless asked.
 }
 
 // dictsort: pairs by key or by value, without case unless asked.
@@ -57,7 +55,6 @@ Result<Value> dictsort(Interpreter& interpreter, const Value& value, const Argum
                          sorted_order(heap, keys, {bound.truth(2, false)}));
   std::vector<Value> sorted;
   for (const size_t i : order) sorted.push_back(pairs[i]);
-  // default: a value in place of an undefined one, or of any false one where asked.
   return heap.list(std::move(sorted));
 }
 
@@ -88,6 +85,7 @@ Result<Value> tojson(Interpreter& interpreter, const Value& value, const Argumen
     QUERN_TRY(heap.reserve(size));
     options.indent = std::string(size, ' ');
   }
+  // json.dumps: with an indent the line break stands in for the space behind a comma.
   if (options.indent) options.item_separator = ",";
   if (bound.is_given(2)) {
     QUERN_ASSIGN_OR_RETURN(const std::vector<Value> parts, interpreter.items_of(bound.value(2)));
@@ -98,12 +96,11 @@ Result<Value> tojson(Interpreter& interpreter, const Value& value, const Argumen
     options.key_separator = parts[1].text();
   }
   std::string out;
-  // By name, with Jinja's short names.
   QUERN_TRY(append_json(heap, value, options, out));
   return heap.text(std::move(out));
 }
 
-// By name; `d` and `count` are short names of Jinja.
+// By name; environment.cc searches them. `d` is Jinja's short name of default.
 constexpr NamedFilter kFilters[] = {
     {"d", default_filter}, {"default", default_filter}, {"dictsort", dictsort},
     {"items", items},      {"tojson", tojson},

@@ -31,6 +31,8 @@ void expect_errors(const std::vector<Case>& cases) {
   }
 }
 
+// Found while parsing, before anything is rendered. The column is that of what is wrong, or of the
+// begin of what has no end.
 TEST(JinjaErrors, OfTheSource) {
   expect_errors({
       {"{{ 1", "line 1, column 1: The tag has no end '}}'."},
@@ -65,6 +67,8 @@ TEST(JinjaErrors, OfTheSource) {
   });
 }
 
+// Each sentence says where the missing value should have come from: a name, a member, an index, a
+// branch or a parameter, and the place is where it was used.
 TEST(JinjaErrors, OfUndefinedValues) {
   expect_errors({
       {"{{ nope.x }}", "line 1, column 8: 'nope' is undefined."},
@@ -82,6 +86,7 @@ TEST(JinjaErrors, OfUndefinedValues) {
   });
 }
 
+// With Python's names of the types, which writers of templates know.
 TEST(JinjaErrors, OfTypes) {
   expect_errors({
       {"{{ s + 1 }}", "line 1, column 4: '+' does not work between the types 'str' and 'int'."},
@@ -105,6 +110,7 @@ TEST(JinjaErrors, OfTypes) {
   });
 }
 
+// The text of raise_exception is the template's own and gets no second full stop.
 TEST(JinjaErrors, OfCalls) {
   expect_errors({
       {"{{ s | nope }}", "line 1, column 8: There is no filter 'nope'."},
@@ -127,6 +133,8 @@ TEST(JinjaErrors, OfCalls) {
   });
 }
 
+// Python's integers have no end; ours are of 64 bits, and what does not fit is refused, never
+// wrapped.
 TEST(JinjaErrors, OfNumbersAndLimits) {
   expect_errors({
       {"{{ 1 / 0 }}", "line 1, column 4: Division by zero."},
@@ -147,6 +155,7 @@ TEST(JinjaErrors, LongWordsAreCut) {
   const auto text =
       ChatTemplate::parse("{{ raise_exception('é' * 100000) }}")->render(ChatInputs());
   ASSERT_FALSE(text);
+  // About 2,000 bytes are kept of 200,000.
   EXPECT_LT(text.error().message.size(), 2'200u);
   EXPECT_GT(text.error().message.size(), 1'900u);
 }

@@ -70,6 +70,8 @@ struct ExprEvaluator {
   // As in Python, the value is that of the operand that decides.
   Result<Value> operator()(const LogicExpr& node) {
     Value value;
+    // "and" stops at the first false operand, "or" at the first true one; the last one decides
+    // else.
     for (const ExprPtr& operand : node.operands) {
       QUERN_ASSIGN_OR_RETURN(value, interpreter.evaluate(*operand, scope));
       if (is_truthy(value) != node.is_and) break;
@@ -94,6 +96,7 @@ struct ExprEvaluator {
     QUERN_ASSIGN_OR_RETURN(const bool holds, interpreter.is_true(*node.condition, scope));
     if (holds) return interpreter.evaluate(*node.when_true, scope);
     if (node.when_false != nullptr) return interpreter.evaluate(*node.when_false, scope);
+    // Undefined values borrow their text: a static one outlives every heap.
     static const std::string kReason = "an inline 'if' without 'else' has a false condition";
     return Value::undefined(&kReason, Origin::kHint);
   }
@@ -233,6 +236,7 @@ Result<Value> Interpreter::evaluate_call(const CallExpr& node, Scope& scope, con
     QUERN_ASSIGN_OR_RETURN(callee, evaluate(*node.callee, scope));
   }
   QUERN_ASSIGN_OR_RETURN(Arguments arguments, evaluate_arguments(node.arguments, scope));
+  // As a named argument, so that a macro that does not mention `caller` refuses the block.
   if (caller != nullptr) arguments.named.push_back({&kCallerName, *caller});
   return method != nullptr ? method(*this, callee, arguments) : call(callee, arguments);
 }

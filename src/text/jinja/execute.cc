@@ -154,12 +154,15 @@ Result<Interpreter::Flow> Interpreter::run_loop(const ForStatement& loop, Scope&
                                                 std::string& out) {
   QUERN_ASSIGN_OR_RETURN(std::vector<Value> items, loop_items(loop, scope));
   if (items.empty()) return execute(loop.otherwise, heap_.scope(&scope), out);
+  // The loop object keeps the items until the rendering ends.
   heap_.count(items.size() * sizeof(Value));
   const Value loop_value = heap_.object<LoopObject>(std::move(items));
   auto& state = static_cast<LoopObject&>(loop_value.object());
   Scope* inner = &heap_.scope(&scope);
   bool has_completed = false;
   for (size_t i = 0; i < state.items().size(); ++i) {
+    // A macro of an earlier round refers to its scope: that one must keep its variables. Without
+    // macros one scope serves all rounds.
     if (inner->is_captured()) inner = &heap_.scope(&scope);
     inner->clear();
     state.go_to(i);

@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, BinaryOp>, 4> kProducts = {
      {"//", BinaryOp::kFloorDivide},
      {"%", BinaryOp::kModulo}}};
 
+// The operator that the token is, of one level; nothing for any other token.
 template <class Op, size_t N>
 std::optional<Op> find_operator(const std::array<std::pair<std::string_view, Op>, N>& operators,
                                 const Token& token) {
@@ -37,6 +38,9 @@ std::optional<Op> find_operator(const std::array<std::pair<std::string_view, Op>
 
 }  // namespace
 
+// a if b else c, where c may be such an expression again. The loop is for `a if b if c`: what has
+// been read so far is then the value of the next condition. Without `else` a false condition gives
+// an undefined value, as in Jinja.
 Result<ExprPtr> Parser::parse_expression() {
   const NestingGuard guard(*this);
   QUERN_TRY(check_nesting());
@@ -54,6 +58,9 @@ Result<ExprPtr> Parser::parse_expression() {
   return expr;
 }
 
+// One expression, or several with commas between them, which are a tuple without brackets; a comma
+// at the end makes a tuple of one. In `for x in a if c` the `if` belongs to the tag, so the caller
+// reads the items without conditions.
 Result<ExprPtr> Parser::parse_tuple(bool has_condition) {
   const uint32_t offset = current().offset;
   ListExpr tuple{{}, true};
@@ -77,6 +84,7 @@ Result<ExprPtr> Parser::parse_or() {
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(ExprPtr first, parse_and());
   if (!current().is_name("or")) return first;
+  // All operands of `or` are in one node, which stops at the first that is true.
   LogicExpr node{false, {}};
   node.operands.push_back(std::move(first));
   while (skip_name("or")) {
@@ -90,6 +98,7 @@ Result<ExprPtr> Parser::parse_and() {
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(ExprPtr first, parse_not());
   if (!current().is_name("and")) return first;
+  // As for `or`; evaluation stops at the first that is false.
   LogicExpr node{true, {}};
   node.operands.push_back(std::move(first));
   while (skip_name("and")) {
@@ -99,6 +108,8 @@ Result<ExprPtr> Parser::parse_and() {
   return make(offset, std::move(node));
 }
 
+// `not` binds less tight than comparisons: not a == b is not (a == b). It can stand many times in a
+// row, each time one call deeper, which is what the guard counts.
 Result<ExprPtr> Parser::parse_not() {
   const uint32_t offset = current().offset;
   if (!skip_name("not")) return parse_compare();
@@ -108,6 +119,8 @@ Result<ExprPtr> Parser::parse_not() {
   return make(offset, UnaryExpr{UnaryOp::kNot, std::move(operand)});
 }
 
+// A chain as in Python: a < b < c holds if a < b and b < c, with b evaluated once. `not in` is two
+// tokens; a `not` before anything else is no comparison and ends the chain.
 Result<ExprPtr> Parser::parse_compare() {
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(ExprPtr first, parse_sum());
@@ -129,6 +142,8 @@ Result<ExprPtr> Parser::parse_compare() {
   return make(offset, std::move(node));
 }
 
+// Jinja's order of levels, which differs from Python's: + and - are loosest, then ~, then * / //
+// and %, then **, then signs.
 Result<ExprPtr> Parser::parse_sum() {
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(ExprPtr first, parse_concat());
@@ -143,6 +158,8 @@ Result<ExprPtr> Parser::parse_sum() {
   return make(offset, std::move(node));
 }
 
+// All operands in one node: text is joined once and not pair by pair, which would copy it each
+// time.
 Result<ExprPtr> Parser::parse_concat() {
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(ExprPtr first, parse_product());
@@ -184,6 +201,9 @@ Result<ExprPtr> Parser::parse_power() {
   return make(offset, std::move(node));
 }
 
+// A sign or an operand, with what may follow it. Filters apply to the signed value, so the operand
+// of a sign is read without them: -x | abs is (-x) | abs. Attributes and calls stand on both
+// levels, as in Jinja: -x.y is -(x.y).
 Result<ExprPtr> Parser::parse_unary(bool has_filters) {
   const NestingGuard guard(*this);
   QUERN_TRY(check_nesting());

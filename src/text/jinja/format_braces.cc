@@ -41,6 +41,7 @@ bool take(std::string_view& text, char c) {
 Result<FormatSpec> parse_spec(std::string_view text) {
   const std::string_view whole = text;
   FormatSpec spec;
+  // The fill may be any character; it is one only where an alignment follows.
   const size_t first = text.empty() ? 0 : decode_utf8(text).size;
   if (first > 0 && text.size() > first && is_align(text[first])) {
     spec.fill = text.substr(0, first);
@@ -54,6 +55,8 @@ Result<FormatSpec> parse_spec(std::string_view text) {
     if (take(text, sign)) spec.sign = sign;
   }
   spec.is_alternate = take(text, '#');
+  // The 0 before a width means fill "0" and alignment '=', but an explicit fill or alignment goes
+  // first.
   const bool has_fill = first > 0 && whole.size() > first && is_align(whole[first]);
   if (take(text, '0')) {
     if (!has_fill) spec.fill = "0";
@@ -88,6 +91,7 @@ Result<void> check_spec(const FormatSpec& spec, const Value& value, std::string_
   if (value.is_number()) {
     const bool is_float =
         spec.type != 0 && std::string_view("eEfFgGn%").find(spec.type) != std::string_view::npos;
+    // An integer has no digits behind a point, so its layout takes no precision.
     const bool is_whole = value.is_integral() && !is_float;
     return spec.type == 's' || (is_whole && spec.precision >= 0) ? Result<void>(refuse())
                                                                  : Result<void>();
@@ -114,6 +118,7 @@ class BraceFormatter {
       if (rest_.empty()) break;
       const char brace = rest_[0];
       rest_.remove_prefix(1);
+      // {{ and }} are one brace of text.
       if (take(rest_, brace)) {
         out_ += brace;
       } else if (brace == '}') {
@@ -129,6 +134,7 @@ class BraceFormatter {
  private:
   // One {field}: which argument, what of it, its conversion and its specification.
   Result<void> field() {
+    // A key in brackets cannot hold a colon or a brace, which Python allows.
     const size_t end = rest_.find_first_of(":{}");
     if (end == std::string_view::npos || rest_[end] == '{') {
       return fail::invalid("A format has a '{{' without an end");
@@ -137,6 +143,7 @@ class BraceFormatter {
     const bool has_spec = rest_[end] == ':';
     rest_.remove_prefix(end + 1);
     char conversion = 0;
+    // The conversion stands last in the field's name: {0.name!r}.
     if (name.size() >= 2 && name[name.size() - 2] == '!') {
       conversion = name.back();
       name.remove_suffix(2);
@@ -145,6 +152,8 @@ class BraceFormatter {
                              conversion);
       }
     }
+    // Before its specification is read: the fields inside of that take the numbers behind this
+    // one's.
     QUERN_ASSIGN_OR_RETURN(Value value, find_value(name));
     std::string spec_text;
     if (has_spec) {
@@ -196,6 +205,7 @@ class BraceFormatter {
     const auto number =
         name.empty() ? std::optional<int64_t>(num_taken_++) : parse_integer(name, 10);
     if (number) {
+      // Python refuses a mixture of "{}" and "{0}", since either could mean the same argument.
       has_numbers_ = has_numbers_ || !name.empty();
       if (has_numbers_ && num_taken_ > 0) {
         return fail::invalid("A format has fields with numbers and fields without");
@@ -231,6 +241,7 @@ class BraceFormatter {
         return fail::invalid("A format has the broken field '{}'", path);
       }
       const std::string_view key = path.substr(1, end - 1);
+      // {0[1]} asks for the item 1 and {0[a]} for the key "a": quotes have no meaning here.
       const auto index = parse_integer(key, 10);
       QUERN_ASSIGN_OR_RETURN(value, interpreter_.item(value, index ? Value::integer(*index)
                                                                    : heap.text(std::string(key))));

@@ -19,6 +19,7 @@ class PercentFormatter {
  public:
   PercentFormatter(Heap& heap, const Value& format, const Value& value)
       : heap_(heap), format_(format.text()), is_safe_(format.is_safe()), value_(value) {
+    // Only a tuple stands for several values; a list is one.
     is_tuple_ = value.is_list() && value.list().is_tuple();
   }
 
@@ -31,6 +32,7 @@ class PercentFormatter {
       if (percent < format_.size()) QUERN_TRY(conversion());
       QUERN_TRY(heap_.reserve(out_.size()));
     }
+    // Named values are not counted: the operand is then a dict, which is optional.
     const size_t num_values = is_tuple_ ? value_.list().items.size() : 1;
     // A dict, and anything else that can be subscripted, need not be used.
     const bool is_optional =
@@ -101,6 +103,7 @@ class PercentFormatter {
       if (peek() == '#') spec.is_alternate = true;
       if (peek() == '0') has_zeros = true;
       if (peek() == '-') spec.align = '<';
+      // Of both signs + wins, in either order.
       if (peek() == '+' || (peek() == ' ' && spec.sign != '+')) spec.sign = peek();
     }
     QUERN_ASSIGN_OR_RETURN(const int width, number());
@@ -108,8 +111,10 @@ class PercentFormatter {
     if (peek() == '.') {
       ++at_;
       QUERN_ASSIGN_OR_RETURN(const int precision, number());
+      // "%.f" has the precision 0, and so has a negative one.
       spec.precision = std::max(precision, 0);
     }
+    // C's length letters, which Python takes and ignores.
     while (peek() == 'l' || peek() == 'h' || peek() == 'L') ++at_;
     const char type = peek();
     ++at_;
@@ -186,6 +191,7 @@ class PercentFormatter {
     const bool is_decimal = type == 'd' || type == 'i' || type == 'u';
     spec.type = is_decimal ? 'd' : type;
     if (value.is_integral()) return Value::integer(value.integer());
+    // %d cuts a float's fraction off; %x and %o refuse floats, as Python does since 3.5.
     const auto whole =
         is_decimal && value.is_number() ? truncate_to_integer(value.real()) : std::nullopt;
     if (whole) return Value::integer(*whole);

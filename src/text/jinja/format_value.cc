@@ -39,6 +39,7 @@ NumberText integer_parts(const FormatSpec& spec, int64_t number) {
   const int base = type == 'x' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
   std::array<char, 70> buffer = {};
   const uint64_t magnitude =
+      // The magnitude of -2^63 does not fit in int64.
       number < 0 ? ~static_cast<uint64_t>(number) + 1 : static_cast<uint64_t>(number);
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), magnitude, base);
   NumberText text{sign_text(number < 0, spec.sign), std::string(buffer.data(), end.ptr), ""};
@@ -125,6 +126,7 @@ NumberText float_parts(const FormatSpec& spec, double number) {
   std::string text = float_digits(spec, magnitude);
   if (spec.type >= 'A' && spec.type <= 'Z') text = upper_case(std::move(text));
   const size_t whole = std::min(text.find_first_not_of("0123456789"), text.size());
+  // -0.0 shows its sign, NaN never has one.
   const bool is_negative = std::signbit(number) && !std::isnan(number);
   NumberText parts{sign_text(is_negative, spec.sign), text.substr(0, whole), text.substr(whole)};
   if (is_percent) parts.rest += '%';
@@ -167,6 +169,7 @@ std::string lay_out_number(const FormatSpec& spec, NumberText parts) {
     const auto width = static_cast<size_t>(spec.width);
     const size_t others = parts.sign.size() + parts.rest.size();
     std::string grouped = group_digits(parts.digits, spec);
+    // A zero more may bring a separator with it: format(1234, "010,") is 00,001,234.
     while (align == '=' && spec.fill == "0" && grouped.size() + others < width) {
       parts.digits.insert(0, 1, '0');
       grouped = group_digits(parts.digits, spec);

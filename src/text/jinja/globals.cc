@@ -20,6 +20,7 @@ Result<Value> range(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(int64_t start, bound.integer(0, 0));
   QUERN_ASSIGN_OR_RETURN(int64_t stop, bound.integer(1, start));
   QUERN_ASSIGN_OR_RETURN(const int64_t step, bound.integer(2, 1));
+  // One argument is the end: bound.integer(1, start) above has taken it for `stop`.
   if (!bound.has(1)) start = 0;
   if (step == 0) return fail::invalid("The step of range is 0");
   Heap& heap = interpreter.heap();
@@ -36,6 +37,7 @@ Result<Value> range(Interpreter& interpreter, const Arguments& arguments) {
   QUERN_TRY(heap.spend_scan(static_cast<size_t>(count) * sizeof(Value)));
   items.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
+    // No overflow: every item lies between start and stop.
     items.push_back(Value::integer(start + i * step));
   }
   std::string label = fmt::format("range({}, {}", start, stop);

@@ -47,6 +47,7 @@ Result<void> Heap::set(Dict& dict, const Value& key, const Value& value) {
   if (!is_hashable(key)) {
     return fail::invalid("A value of type '{}' cannot be a key of a dict", type_name(key));
   }
+  // A look-up compares the key with a few others, each at the worst over its whole length.
   QUERN_TRY(spend_scan(key.is_string() ? 4 * key.text().size() : 0));
   const size_t size = dict.size();
   dict.set(key, value);
@@ -62,6 +63,8 @@ void Heap::append(List& list, const Value& value) {
 
 // Errors: kResourceExhausted once the template has taken all its steps.
 Result<void> Heap::spend(size_t steps) {
+  // Cannot wrap: every charge is far below 2^63, and the first one past the limit ends the
+  // template.
   used_steps_ += steps;
   if (used_steps_ > limits_.max_steps) {
     return fail::exhausted("The template takes over {} steps", limits_.max_steps);
@@ -79,6 +82,7 @@ Result<void> Heap::reserve(size_t bytes) const {
 
 // The same for lists, by their items.
 Result<void> Heap::reserve_items(size_t count) const {
+  // A division first: count * sizeof(Value) may wrap.
   if (count > limits_.max_bytes / sizeof(Value)) return reserve(limits_.max_bytes + 1);
   return reserve(count * sizeof(Value));
 }

@@ -22,6 +22,7 @@ TEST(Heap, StepsRunOut) {
   ASSERT_FALSE(spent);
   EXPECT_EQ(spent.error().code, ErrorCode::kResourceExhausted);
   EXPECT_EQ(spent.error().message, "The template takes over 10 steps");
+  // Once exhausted it stays so, even for what costs nothing.
   EXPECT_FALSE(heap.spend(0));
 }
 
@@ -41,12 +42,14 @@ TEST(Heap, MemoryIsCountedAndChecked) {
   Heap heap({.max_bytes = 1 << 20});
   EXPECT_TRUE(heap.reserve(1 << 20));
   EXPECT_FALSE(heap.reserve((1 << 20) + 1));
+  // A sum with what is counted already must not wrap.
   EXPECT_FALSE(heap.reserve(SIZE_MAX));
   heap.count(1 << 19);
   EXPECT_TRUE(heap.reserve(1 << 19));
   const auto refused = heap.reserve((1 << 19) + 1);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "The template takes over 1 MiB of memory");
+  // Here the product with the size of an item would wrap.
   EXPECT_FALSE(heap.reserve_items(SIZE_MAX));
   EXPECT_FALSE(heap.reserve_items(SIZE_MAX / sizeof(Value) + 1));
   EXPECT_TRUE(heap.reserve_items(0));
@@ -180,6 +183,7 @@ TEST_F(ArgumentsTest, GettersCheckTypes) {
 TEST(FromJson, EveryKindOfValue) {
   Heap heap{Limits{}};
   const auto json = nlohmann::ordered_json::parse(
+      // 2^64 - 1 does not fit in int64 and becomes the nearest float.
       R"({"z": null, "a": [true, -1, 18446744073709551615, 9223372036854775807, 0.5, "é"]})");
   const auto value = from_json(heap, json);
   ASSERT_TRUE(value);
@@ -203,6 +207,7 @@ TEST(FromJson, DepthAndSizeAreLimited) {
   EXPECT_EQ(deep.error().message, "The JSON nests over 100 levels deep");
   Heap small({.max_bytes = 100});
   EXPECT_FALSE(from_json(small, std::string(200, 'x')));
+  // A list and its three items are four values.
   Heap slow({.max_steps = 3});
   EXPECT_FALSE(from_json(slow, nlohmann::ordered_json::parse("[1,2,3]")));
 }
@@ -220,6 +225,7 @@ TEST(AppendJson, ReadsBack) {
       std::string out;
       ASSERT_TRUE(append_json(heap, *value, {is_ascii, false, indent}, out));
       EXPECT_EQ(nlohmann::ordered_json::parse(out, nullptr, false), json) << out;
+      // In this layout é and the emoji are written as \u escapes.
       if (is_ascii) {
         EXPECT_TRUE(std::all_of(out.begin(), out.end(), [](char c) { return c > 0 && c < 0x7F; }));
       }
@@ -227,6 +233,7 @@ TEST(AppendJson, ReadsBack) {
   }
 }
 
+// Bounds are clipped to 0 and the size going up, and to -1 and the last index going down.
 // Python's slice(begin, end, step) by walking, for every bound around the size.
 std::string sliced_by_walking(std::string_view text, std::optional<int> begin,
                               std::optional<int> end, int step) {
@@ -244,7 +251,7 @@ std::string sliced_by_walking(std::string_view text, std::optional<int> begin,
   return out;
 }
 
-// All bounds from -7 to 7 and all small steps, against a plain walk.
+// All bounds from -9 to 9, so past both ends of every size, and small and large steps.
 TEST(Slice, EveryBoundAndStepAroundTheSize) {
   Heap heap({.max_steps = 100'000'000});
   const std::string letters = "abcdefg";
@@ -304,6 +311,7 @@ TEST(TextBuilding, ReplacePadAndLines) {
   EXPECT_EQ(*pad_text(heap, "é", 3, "日", Padding::kLeft), "日日é");
   EXPECT_EQ(*pad_text(heap, "ab", 5, ".", Padding::kBoth), "..ab.");
   EXPECT_EQ(*pad_text(heap, "ab", 1, ".", Padding::kRight), "ab");
+  // Refused before any allocation: a width of 2^63 characters, and a result of 10^10 bytes.
   EXPECT_FALSE(pad_text(heap, "ab", INT64_MAX, ".", Padding::kRight));
   EXPECT_FALSE(replace_text(heap, std::string(100'000, 'a'), "", std::string(100'000, 'b'), -1));
   EXPECT_EQ(split_lines("a\r\n\nb", true), (std::vector<std::string_view>{"a\r\n", "\n", "b"}));

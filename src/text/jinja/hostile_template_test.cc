@@ -50,6 +50,8 @@ void expect_exhausted(const std::string& source) {
 constexpr std::string_view kLoop = "{% for a in range(100000) %}";
 constexpr std::string_view kEnd = "{% endfor %}";
 
+// 10^20 rounds with an empty body: each round must cost a step by itself. A range counts its
+// numbers before it makes them, also where their count does not fit in 64 bits.
 TEST(HostileTemplate, EndlessLoopsStop) {
   expect_exhausted(repeat(kLoop, 4) + repeat(kEnd, 4));
   expect_exhausted(repeat(kLoop, 2) + "{% set x = 1 %}" + repeat(kEnd, 2));
@@ -57,6 +59,8 @@ TEST(HostileTemplate, EndlessLoopsStop) {
   expect_exhausted("{{ range(-9223372036854775807, 9223372036854775807) }}");
 }
 
+// A macro that calls itself, one that does so twice (2^n calls at depth n), two that call each
+// other through a loop and a filter, and one through the body of a call block.
 TEST(HostileTemplate, EndlessRecursionStops) {
   expect_exhausted("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
   expect_exhausted("{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}");
@@ -69,16 +73,21 @@ TEST(HostileTemplate, EndlessRecursionStops) {
       "{% macro n() %}{% call m() %}{{ n() }}{% endcall %}{% endmacro %}{{ n() }}");
 }
 
+// map('map', 'map', ..., 'upper') calls filters from filters without any nesting of the source.
 TEST(HostileTemplate, FiltersThatApplyThemselvesStop) {
   expect_exhausted("{{ 'a' | map(" + repeat("'map', ", 50'000) + "'upper') | list }}");
   expect_exhausted("{{ ('a' * 100000) | map(" + repeat("'map', ", 300) + "'upper') | list }}");
 }
 
+// Each level holds 4 MB of output that nobody has seen yet: the limit on output alone comes too
+// late.
 TEST(HostileTemplate, NestedCapturesStop) {
   expect_exhausted(
       "{% set s = 'x' * 4000000 %}{% macro m() %}{{ s }}{{ m() }}{% endmacro %}{{ m() }}");
 }
 
+// Every construct that the parser reads by recursion, and chains (.b.b.b) that a loop reads but
+// that make a tree as deep as they are long: rendering and freeing it would recurse.
 TEST(HostileTemplate, DeepSourceStops) {
   constexpr size_t kDepth = 100'000;
   const std::vector<std::pair<std::string_view, std::string_view>> nests = {
@@ -103,6 +112,7 @@ TEST(HostileTemplate, DeepSourceStops) {
   expect_exhausted("{{ " + expression + " }}");
 }
 
+// A sum of 10,000 terms is a list, not a tree, and so within every limit. 10001 has five digits.
 TEST(HostileTemplate, LongFlatSourceIsFine) {
   const auto chat_template = ChatTemplate::parse("{{ 1" + repeat(" + 1", 10'000) + " }}{{ ''" +
                                                  repeat(" ~ 'a'", 10'000) + " }}");
@@ -112,6 +122,8 @@ TEST(HostileTemplate, LongFlatSourceIsFine) {
   EXPECT_EQ(text->size(), 5u + 10'000u);
 }
 
+// Each operation that makes a value larger than its operands: repetition, doubling in a loop,
+// padding, filling, indentation, replacement and joining.
 TEST(HostileTemplate, HugeValuesStop) {
   expect_exhausted("{{ 'x' * 10 ** 15 }}");
   expect_exhausted("{{ [1] * 10 ** 15 }}");
@@ -133,6 +145,7 @@ TEST(HostileTemplate, HugeValuesStop) {
   expect_exhausted("{{ ('b' * 100000).join(range(100000) | map('string')) }}");
 }
 
+// Text costs as output and as a captured block.
 TEST(HostileTemplate, HugeOutputsStop) {
   expect_exhausted("{% set s = 'x' * 1000000 %}" + std::string(kLoop) + "{{ s }}" +
                    std::string(kEnd));
@@ -141,6 +154,7 @@ TEST(HostileTemplate, HugeOutputsStop) {
 }
 
 // Values that hold themselves many times over are small until they are written out.
+// Sixty times a list of the same list twice: 61 lists, and 2^60 items to whoever walks them all.
 TEST(HostileTemplate, SharedValuesStop) {
   std::string source = "{% set a = [1] %}";
   for (int i = 0; i < 60; ++i) source += "{% set a = [a, a] %}";
@@ -152,6 +166,7 @@ TEST(HostileTemplate, SharedValuesStop) {
   expect_exhausted(source + other + "{{ a < b }}");
 }
 
+// Python prints such a list as [...]; here the depth limit stops the walk.
 TEST(HostileTemplate, ValuesThatHoldThemselvesStop) {
   const std::string cycle = "{% set a = [] %}{% do a.append(a) %}";
   for (const std::string use : {"{{ a }}", "{{ a | tojson }}", "{{ a | string }}", "{{ a ~ a }}"}) {
@@ -168,6 +183,8 @@ TEST(HostileTemplate, ValuesThatHoldThemselvesStop) {
             ErrorCode::kInvalidArgument);
 }
 
+// Each expression stands in 10^10 rounds, and most of them walk a text of 10 MB or a list of 99,999
+// numbers: at one step for the whole walk, the limit on steps would take hours to reach.
 TEST(HostileTemplate, SlowOperationsStop) {
   const std::string text = "{% set s = ('ab' * 5000000) + 'c' %}";
   const auto looped = [&](const std::string& body) {
@@ -217,6 +234,7 @@ TEST(HostileTemplate, SlowOperationsStop) {
   }
 }
 
+// A name that is not there is looked for 100,000 times among 30,000.
 TEST(HostileTemplate, ManyVariablesStop) {
   std::string source;
   for (int i = 0; i < 30'000; ++i) source += "{% set v" + std::to_string(i) + " = 1 %}";
@@ -228,6 +246,7 @@ TEST(HostileTemplate, LongSourceIsRefused) {
   expect_exhausted(std::string(ChatTemplate::kMaxSourceBytes + 1, 'x'));
 }
 
+// 10,000 lists in one another, as a request could send them.
 TEST(HostileTemplate, DeepMessagesAreRefused) {
   nlohmann::ordered_json deep = 1;
   for (int i = 0; i < 10'000; ++i) deep = nlohmann::ordered_json::array({std::move(deep)});
@@ -238,6 +257,7 @@ TEST(HostileTemplate, DeepMessagesAreRefused) {
   EXPECT_EQ(text.error().code, ErrorCode::kInvalidArgument);
 }
 
+// Ten bytes of output are allowed and eleven are not; then steps and memory, each alone.
 TEST(HostileTemplate, LimitsAreTheCallers) {
   ChatInputs inputs;
   inputs.limits.max_output_bytes = 10;

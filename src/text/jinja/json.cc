@@ -28,6 +28,7 @@ Result<Value> convert(Heap& heap, const nlohmann::ordered_json& json, int depth)
       return Value::integer(json.get<int64_t>());
     case Type::number_unsigned: {
       const auto number = json.get<uint64_t>();
+      // Python's integers have no limit; here what passes 64 bits is the nearest float.
       if (number > static_cast<uint64_t>(INT64_MAX)) return Value::real(json.get<double>());
       return Value::integer(static_cast<int64_t>(number));
     }
@@ -128,6 +129,7 @@ class JsonWriter {
     out_ += '"';
     while (!text.empty()) {
       const Utf8Step step = decode_utf8(text);
+      // DEL (0x7F) too: Python's ensure_ascii escapes all but the blank to '~'.
       const bool is_escaped = options_.is_ascii && step.code_point > 0x7E;
       if (step.code_point >= ' ' && step.code_point != '"' && step.code_point != '\\' &&
           !is_escaped) {
@@ -154,6 +156,7 @@ class JsonWriter {
       out_ += fmt::format("\\u{:04x}", code_point);
     } else {
       const uint32_t rest = code_point - 0x10000;
+      // 20 bits in two halves of 10, by UTF-16.
       out_ += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
     }
   }

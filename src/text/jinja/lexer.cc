@@ -22,6 +22,7 @@ size_t after_block_end(std::string_view text, size_t position, std::string_view 
   if (text.substr(position, 2) != end) return std::string_view::npos;
   position += 2;
   if (sign == '-') return text.size() - strip_left(text.substr(position)).size();
+  // trim_blocks: one line break behind a block tag goes with it; '+' keeps it.
   if (sign == 0 && text.substr(position, 1) == "\n") ++position;
   return position;
 }
@@ -95,7 +96,9 @@ std::string_view Lexer::strip_before_tag(std::string_view text, char sign, bool 
   if (sign == '-') return strip_right(text);
   if (sign == '+' || is_output) return text;
   const size_t line = text.rfind('\n') + 1;  // npos + 1 is 0
+  // No line break since the last tag: something stands before this one on its line.
   if (line == 0 && !is_line_begin_) return text;
+  // lstrip_blocks: the indentation goes only where nothing else is on the line before the tag.
   return strip_left(text.substr(line)).empty() ? text.substr(0, line) : text;
 }
 
@@ -177,6 +180,7 @@ Result<bool> Lexer::lex_raw(size_t tag, std::string_view before) {
 
 // Moves behind the end of a tag and strips what its sign asks for.
 bool Lexer::lex_tag_end(Tag tag) {
+  // "}}" inside of brackets closes dicts: {{ {"a": {"b": 1}} }}.
   if (!open_brackets_.empty()) return false;
   const size_t begin = position_;
   if (tag == Tag::kBlock) {

@@ -41,8 +41,7 @@ class Lexer {
   std::string_view strip_before_tag(std::string_view text, char sign, bool is_output) const;
 
   // Each lex_ function begins at the position, ends behind what it read, and notes error_at_ before
-  // it
-  // fails.
+  // it fails.
   Result<void> lex_comment(size_t tag);
   // False where the block at `tag` is not {% raw %}.
   Result<bool> lex_raw(size_t tag, std::string_view before);

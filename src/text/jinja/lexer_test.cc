@@ -48,6 +48,7 @@ TEST(Lexer, TextAndTags) {
   EXPECT_EQ(lexed("a{{ b }}c"), "T'a' {{ n:b }} T'c' end");
   EXPECT_EQ(lexed("{% if x %}"), "{% n:if n:x %} end");
   EXPECT_EQ(lexed("a{# b {{ c }} #}d"), "T'a' T'd' end");
+  // Braces that were opened inside of a tag close before the tag does.
   EXPECT_EQ(lexed("{{{{}}}}"), "{{ { { } } }} end");
   EXPECT_EQ(lexed("{"), "T'{' end");
   EXPECT_EQ(lexed("{{}}"), "{{ }} end");
@@ -60,6 +61,7 @@ TEST(Lexer, NumbersOfEveryBase) {
   EXPECT_EQ(lexed("{{ 1.5 1e3 1E-2 1_0.2_5 2e+1 0.0 }}"),
             "{{ f:1.5 f:1000 f:0.01 f:10.25 f:20 f:0 }} end");
   EXPECT_EQ(lexed("{{ 1.a }}"), "{{ i:1 . n:a }} end");
+  // Jinja wants a digit behind the point, other than Python.
   EXPECT_EQ(lexed("{{ 1.e5 }}"), "{{ i:1 . n:e5 }} end");
   EXPECT_EQ(lexed("{{ a.0.5 }}"), "{{ n:a . i:0 . i:5 }} end");
   EXPECT_EQ(lexed("{{ 1e }}"), "{{ i:1 n:e }} end");
@@ -68,6 +70,7 @@ TEST(Lexer, NumbersOfEveryBase) {
   EXPECT_EQ(lexed("{{ 9223372036854775808 }}"),
             "The number 9223372036854775808 does not fit in 64 bits at 3");
   EXPECT_EQ(lexed("{{ 0x }}"), "The number has no digits at 3");
+  // Too large and too small for a float, and no error.
   EXPECT_EQ(lexed("{{ 1e999 1e-999 }}"), "{{ f:inf f:0 }} end");
 }
 
@@ -76,6 +79,7 @@ TEST(Lexer, OperatorsTakeTheLongestMatch) {
   EXPECT_EQ(lexed("{{ ** * // / == = != <= < >= > ~ % | . , : + - }}"),
             "{{ ** * // / == = != <= < >= > ~ % | . , : + - }} end");
   EXPECT_EQ(lexed("{{ ([{}]) }}"), "{{ ( [ { } ] ) }} end");
+  // Four braces: two dicts end, then the tag.
   EXPECT_EQ(lexed("{{ {'a': {}}}}"), "{{ { s:a : { } } }} end");
   EXPECT_EQ(lexed("{{ ! }}"), "The character '!' has no meaning here at 3");
   EXPECT_EQ(lexed("{{ (] }}"), "']' closes nothing at 4");
@@ -87,12 +91,15 @@ TEST(Lexer, OperatorsTakeTheLongestMatch) {
 TEST(Lexer, SignsStripSpaceAroundTags) {
   EXPECT_EQ(lexed("a  {{- b -}}  c"), "T'a' {{ n:b }} T'c' end");
   EXPECT_EQ(lexed("a \n {%- b -%} \n c"), "T'a' {% n:b %} T'c' end");
+  // lstrip_blocks takes the spaces before a block that begins its line, trim_blocks the line end
+  // behind it.
   EXPECT_EQ(lexed("a\n  {% b %}\nc"), "T'a\n' {% n:b %} T'c' end");
   EXPECT_EQ(lexed("a\n  {%+ b +%}\nc"), "T'a\n  ' {% n:b %} T'\nc' end");
   EXPECT_EQ(lexed("a {% b %} c"), "T'a ' {% n:b %} T' c' end");
   EXPECT_EQ(lexed("  {% a %}  {% b %}"), "{% n:a %} T'  ' {% n:b %} end");
   EXPECT_EQ(lexed("{% a %}\n  {% b %}"), "{% n:a %} {% n:b %} end");
   EXPECT_EQ(lexed("a {#- b -#} c"), "T'a' T'c' end");
+  // The sign belongs to the tag, so this is 1 and not -1.
   EXPECT_EQ(lexed("{{-1}}"), "{{ i:1 }} end");
   EXPECT_EQ(lexed("{{ - 1 }}"), "{{ - i:1 }} end");
 }
@@ -115,6 +122,7 @@ TEST(Lexer, UnfinishedTagsNameTheirBegin) {
   EXPECT_EQ(lexed("ab{% c }}"), "'}' closes nothing at 7");
   EXPECT_EQ(lexed("ab{# c"), "The comment has no end '#}' at 2");
   EXPECT_EQ(lexed("{{ 'abc }}"), "The string has no end at 3");
+  // The escaped quote does not end it.
   EXPECT_EQ(lexed("{{ \"a\\\" }}"), "The string has no end at 3");
 }
 
@@ -147,7 +155,7 @@ TEST(NormalizeSource, LineEndsAreOneAndTheLastIsDropped) {
   EXPECT_EQ(normalize_source("a\r"), "a");
 }
 
-// For errors such as "... is needed, not ...".
+// For errors such as "Expected ..., found ...".
 TEST(Describe, EveryTokenHasAName) {
   EXPECT_EQ(describe({TokenKind::kEnd, 0, ""}), "the end of the template");
   EXPECT_EQ(describe({TokenKind::kText, 0, "x"}), "text");
@@ -174,11 +182,13 @@ TEST(StringEscapes, AreThoseOfPython) {
   EXPECT_EQ(resolved(R"(\101\7\18\0)"), std::string("A\7\1"
                                                     "8\0",
                                                     5));
+  // Octal escapes of three digits go past one byte: they are code points.
   EXPECT_EQ(resolved(R"(\400\777)"), "\u0100\u01FF");
   EXPECT_EQ(resolved("a\\\nb"), "ab");
   EXPECT_EQ(resolved(R"(\q\d\ )"), R"(\q\d\ )");
   EXPECT_EQ(resolved("\\"), "\\");
   EXPECT_EQ(resolved(R"(\ud83d\ude42)"), "🙂");
+  // Python strings may hold half a pair; UTF-8 may not.
   EXPECT_EQ(resolved(R"(\ud83d)"), "\uFFFD");
   EXPECT_EQ(resolved(R"(\ude42\ud83dx)"), "\uFFFD\uFFFDx");
   EXPECT_EQ(resolved(R"(\x4)"), "! The escape '\\x4' is broken");

@@ -6,8 +6,7 @@
 namespace quern::jinja {
 
 // What one template may use, since templates come from model files. Passing a limit is an error,
-// never
-// a crash or a hang.
+// never a crash or a hang.
 struct Limits {
   // One step is about what evaluating one name takes, or scanning kBytesPerStep bytes.
   size_t max_steps = 4'000'000;

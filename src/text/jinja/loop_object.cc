@@ -43,6 +43,7 @@ std::optional<Value> LoopObject::attribute(std::string_view name, Interpreter& i
   if (name == "first") return Value::boolean(index_ == 0);
   if (name == "last") return Value::boolean(index_ + 1 == size);
   if (name == "length") return number(size);
+  // Counted from the end: the last item has revindex 1 and revindex0 0.
   if (name == "revindex") return number(size - index_);
   if (name == "revindex0") return number(size - index_ - 1);
   if (name == "depth") return Value::integer(1);  // loops are never recursive

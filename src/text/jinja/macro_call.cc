@@ -42,6 +42,7 @@ Result<void> bind_named(Heap& heap, const MacroStatement& macro, const Arguments
         std::find_if(macro.parameters.begin(), macro.parameters.end(),
                      [&](const auto& parameter) { return parameter.name == *argument.name; });
     if (found != macro.parameters.end()) {
+      // Bound by position, or by an earlier name of the same call.
       if (scope.find_here(found->name) != nullptr) {
         return fail::invalid("The macro '{}' gets argument '{}' twice", macro.name, found->name);
       }

@@ -30,6 +30,8 @@ Result<Value> int_filter(Interpreter& interpreter, const Value& value, const Arg
   QUERN_ASSIGN_OR_RETURN(const int64_t base, bound.integer(1, 10));
   if (value.is_string()) QUERN_TRY(interpreter.heap().spend_characters(value.text().size()));
   const bool is_base = base == 0 || (base >= 2 && base <= 36);
+  // Base 1 parses nothing: with a wrong base the text is read as a float, as where Python's int()
+  // raises ValueError.
   const auto number = to_integer(value, is_base ? static_cast<int>(base) : 1);
   return number ? Value::integer(*number) : bound.value(0, Value::integer(0));
 }
@@ -63,6 +65,7 @@ double round_decimal(double number, int64_t precision) {
     const double unit = std::pow(10.0, static_cast<double>(-precision));
     return round_half_even(number / unit) * unit;
   }
+  // The longest text: 309 digits before the point, 330 behind it, sign and point.
   std::array<char, 800> buffer = {};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number,
                                  std::chars_format::fixed, static_cast<int>(precision));
@@ -77,6 +80,7 @@ Result<Value> round_integer(Heap& heap, int64_t number, int64_t precision) {
   if (precision < -18) return Value::integer(0);
   int64_t unit = 1;
   for (int64_t i = precision; i < 0; ++i) unit *= 10;
+  // Division rounds towards zero: one less is the floor of a negative number.
   int64_t lower = number / unit - (number % unit < 0 ? 1 : 0);
   const int64_t rest = number - lower * unit;
   if (rest * 2 > unit || (rest * 2 == unit && lower % 2 != 0)) ++lower;

@@ -15,10 +15,13 @@ TEST(NumberFilters, IntOfTexts) {
       {"'7.9'|int", "7"},
       {"'-7.9'|int", "-7"},
       {"'1e3'|int", "1000"},
+      // int() goes over float() for what is no integer; an infinity has none, so the default
+      // counts.
       {"'1e400'|int", "0"},
       {"''|int", "0"},
       {"'abc'|int", "0"},
       {"'7a'|int", "0"},
+      // A prefix needs a base that allows it.
       {"'0x1f'|int", "0"},
       {"'0b1'|int", "0"},
       {"'0o7'|int", "0"},
@@ -40,6 +43,8 @@ TEST(NumberFilters, IntOfBases) {
   expect_values({
       {"'ff'|int(base=16)", "255"},  {"'0xff'|int(base=16)", "255"}, {"'FF'|int(base=16)", "255"},
       {"'fg'|int(base=16)", "0"},    {"'0b101'|int(base=2)", "5"},   {"'101'|int(base=2)", "5"},
+      // A text that is wrong in its base is read again as a float, whatever the base: jinja2 does
+      // so.
       {"'102'|int(base=2)", "102"},  {"'0o17'|int(base=8)", "15"},   {"'17'|int(base=8)", "15"},
       {"'18'|int(base=8)", "18"},    {"'0x1f'|int(base=0)", "31"},   {"'0b11'|int(base=0)", "3"},
       {"'0o7'|int(base=0)", "7"},    {"'10'|int(base=0)", "10"},     {"'z'|int(base=36)", "35"},
@@ -108,6 +113,7 @@ TEST(NumberFilters, RoundHalfToEven) {
       {"0.5|round", "0.0"},
       {"1.5|round", "2.0"},
       {"2.5|round", "2.0"},
+      // The sign of zero stays.
       {"-0.5|round", "-0.0"},
       {"-1.5|round", "-2.0"},
       {"0.4999999999999999|round", "0.0"},
@@ -116,6 +122,8 @@ TEST(NumberFilters, RoundHalfToEven) {
       {"42|round", "42"},
       {"true|round", "1"},
       {"2.345|round(2)", "2.35"},
+      // The float nearest to 2.675 lies below it, so there is no tie: digits are those of the exact
+      // value.
       {"2.675|round(2)", "2.67"},
       {"1.005|round(2)", "1.0"},
       {"0.125|round(2)", "0.12"},
@@ -129,8 +137,11 @@ TEST(NumberFilters, RoundHalfToEven) {
       {"-15|round(-1)", "-20"},
       {"-25|round(-1)", "-20"},
       {"44|round(-1)", "40"},
+      // A tie between 0 and 10, of which 0 is even in tens.
       {"5|round(-1)", "0"},
       {"1|round(-20)", "0"},
+      // A float has no digits so far behind the point, and -400 is far before it: no power is
+      // computed.
       {"1.5|round(400)", "1.5"},
       {"1.5|round(-400)", "0.0"},
       {"12|round(5)", "12"},
@@ -147,6 +158,7 @@ TEST(NumberFilters, RoundUpAndDown) {
       {"-2.1|round(0, 'ceil')", "-2.0"},     {"-2.9|round(0, 'ceil')", "-2.0"},
       {"2.0|round(0, 'ceil')", "2.0"},       {"2.123|round(2, 'ceil')", "2.13"},
       {"-2.123|round(2, 'ceil')", "-2.12"},  {"2.129|round(1, 'ceil')", "2.2"},
+      // The result is a quotient by a power of ten, so a float even for an integer.
       {"7|round(0, 'ceil')", "7.0"},         {"123.0|round(-1, 'ceil')", "130.0"},
       {"0.0|round(3, 'ceil')", "0.0"},       {"true|round(0, 'ceil')", "1.0"},
       {"2.1|round(0, 'floor')", "2.0"},      {"2.9|round(0, 'floor')", "2.0"},
@@ -197,6 +209,7 @@ TEST(NumberFilters, SumMinMax) {
       {"people|sum('age')", "85"},
       {"people|sum(attribute='age', start=1)", "86"},
       {"d.values()|sum", "6"},
+      // Added one by one from the left, without Python 3.12's correction.
       {"([0.1] * 3)|sum", "0.30000000000000004"},
       {"[]|min", ""},
       {"[]|max", ""},
@@ -205,6 +218,7 @@ TEST(NumberFilters, SumMinMax) {
       {"['b', 'A']|min", "A"},
       {"['b', 'A']|max", "b"},
       {"['b', 'A']|min(true)", "A"},
+      // Equal but for case: the first wins, for both filters.
       {"['a', 'A']|max", "a"},
       {"['A', 'a']|min", "A"},
       {"[1, 2.0, 2]|max", "2.0"},
@@ -223,6 +237,7 @@ TEST(NumberFilters, SumMinMax) {
       "people|sum('zip')",
       "d|sum",
       "[1, none]|sum",
+      // The filter binds to 3.
       "[0.1] * 3|sum",
       "[1, 'a']|min",
       "[none, 1]|max",

@@ -60,8 +60,7 @@ std::string_view stripped(std::string_view text) {
 }  // namespace
 
 // int(text, base) of Python: underscores between digits, a prefix that fits the base. Nothing past
-// 64
-// bits.
+// 64 bits.
 std::optional<int64_t> parse_integer(std::string_view text, int base) {
   text = stripped(text);
   const bool is_negative = take_sign(text);

@@ -12,6 +12,7 @@
 namespace quern::jinja {
 namespace {
 
+// repr() uses an exponent below 1e-4 and from 1e16 on, with two digits at least.
 TEST(FloatText, ChangesToExponentsWherePythonDoes) {
   EXPECT_EQ(float_text(0.0001), "0.0001");
   EXPECT_EQ(float_text(0.00001), "1e-05");
@@ -27,6 +28,7 @@ TEST(FloatText, ChangesToExponentsWherePythonDoes) {
   EXPECT_EQ(float_text(std::numeric_limits<double>::quiet_NaN()), "nan");
 }
 
+// Random bits are floats of all magnitudes, infinities and denormal numbers among them.
 TEST(FloatText, ReadsBackAsTheSameBits) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 100'000; ++i) {
@@ -39,6 +41,8 @@ TEST(FloatText, ReadsBackAsTheSameBits) {
   }
 }
 
+// Spaces around, signs, leading zeros in base 10, underscores between digits, and both ends of 64
+// bits, whose negative one has no positive counterpart.
 TEST(ParseInteger, TakesWhatPythonTakes) {
   EXPECT_EQ(parse_integer(" -12\n", 10), -12);
   EXPECT_EQ(parse_integer("+0", 10), 0);
@@ -57,6 +61,7 @@ TEST(ParseInteger, RefusesWhatPythonRefuses) {
                            "0xg", "12a", "9223372036854775808", "1 2"}) {
     EXPECT_FALSE(parse_integer(text, 10)) << text;
   }
+  // Digits must be below the base, and a base lies from 2 to 36.
   EXPECT_FALSE(parse_integer("2", 2));
   EXPECT_FALSE(parse_integer("1", 1));
   EXPECT_FALSE(parse_integer("1", 37));
@@ -76,6 +81,7 @@ TEST(ParseFloat, TakesAndRefuses) {
   }
 }
 
+// -2^63 fits, 2^63 does not; a cast of what does not fit would be undefined.
 TEST(TruncateToInteger, KnowsTheRangeOfIntegers) {
   EXPECT_EQ(truncate_to_integer(-2.9), -2);
   EXPECT_EQ(truncate_to_integer(-0x1p63), INT64_MIN);

@@ -43,7 +43,7 @@ Result<Value> checked(std::optional<int64_t> number, BinaryOp op) {
   return fail::invalid("The result of '{}' does not fit in 64 bits", symbol(op));
 }
 
-// Squares and multiplies, checked; negative exponents are floats before they come here.
+// A checked product in a loop; a negative exponent gives a float, as in Python.
 Result<Value> integer_power(int64_t base, int64_t exponent) {
   if (exponent < 0) {
     if (base == 0) return fail::invalid("0 cannot be raised to a negative power");
@@ -59,6 +59,7 @@ Result<Value> integer_power(int64_t base, int64_t exponent) {
 // Rounds towards minus infinity; the remainder has the sign of the divisor.
 Result<Value> integer_division(BinaryOp op, int64_t a, int64_t b) {
   if (b == 0) return fail::invalid("Division by zero");
+  // -2^63 divided by -1 does not fit, and the instruction traps.
   if (b == -1) {
     return op == BinaryOp::kModulo ? Value::integer(0) : checked(checked_multiply(a, -1), op);
   }
@@ -138,6 +139,7 @@ Result<Value> add_texts(Heap& heap, const Value& a, const Value& b) {
   const auto part = [&](const Value& text) {
     return is_safe && !text.is_safe() ? escape_html(text.text()) : text.text();
   };
+  // The longest escape of a character is five bytes: "&amp;", "&#34;".
   const size_t growth = is_safe ? 5 : 1;
   QUERN_TRY(heap.reserve((a.text().size() + b.text().size()) * growth));
   QUERN_TRY(heap.spend_scan(a.text().size() + b.text().size()));
@@ -179,6 +181,7 @@ Result<Value> repeat(Heap& heap, const Value& value, int64_t count) {
   const size_t size = unit == 0 ? 0 : times > limit / unit ? limit + 1 : times * unit;
   QUERN_TRY(heap.reserve(size));
   QUERN_TRY(heap.spend_scan(size));
+  // An empty text may be asked for 2^62 times: the loop must not run for it.
   const size_t rounds = unit == 0 ? 0 : times;
   if (value.is_string()) {
     std::string text;

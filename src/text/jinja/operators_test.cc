@@ -12,6 +12,7 @@ namespace {
 // text of '%' is a format and has its own tests.
 void expect_pairs(std::string_view op, std::initializer_list<RenderCase> with_value) {
   expect_values(with_value);
+  // Nine types, so 81 pairs for each operator.
   constexpr std::string_view kOperands[] = {"1",    "2.5",      "true", "'a'",    "[1]",
                                             "(1,)", "{'a': 1}", "none", "missing"};
   for (const std::string_view left : kOperands) {
@@ -24,7 +25,7 @@ void expect_pairs(std::string_view op, std::initializer_list<RenderCase> with_va
   }
 }
 
-// Rows and columns are a value of each type; "!" is an error.
+// Numbers of all three types with each other, and texts, lists and tuples with their own type.
 TEST(Operators, AddOfEveryPairOfTypes) {
   expect_pairs("+", {
                         {"1 + 1", "2"},
@@ -89,6 +90,7 @@ TEST(Operators, DivideOfEveryPairOfTypes) {
 TEST(Operators, FloorDivideOfEveryPairOfTypes) {
   expect_pairs("//", {
                          {"1 // 1", "1"},
+                         // One float makes the result a float, also where it is whole.
                          {"1 // 2.5", "0.0"},
                          {"1 // true", "1"},
                          {"2.5 // 1", "2.0"},
@@ -177,6 +179,7 @@ TEST(Operators, ComparisonsOfTypes) {
       "[1] < none",
       "(1,) < {'a': 1}",
       "(1,) < none",
+      // Dicts are equal or not, and have no order, even with themselves; so is None.
       "{'a': 1} < {'a': 1}",
       "{'a': 1} < none",
       "none < none",
@@ -210,6 +213,8 @@ TEST(Operators, ComparisonsOfTypes) {
   });
 }
 
+// `kinds` holds none, true, false, 0, 1, -3, 2.5, "", "a", "A", "aB1", [], [1], {} and {"a": 1}: a
+// row for each, with a digit for each as the other side.
 // 1, 1.0 and true are equal; texts and numbers are not.
 TEST(Operators, EqualityOfTypes) {
   expect_templates({
@@ -272,6 +277,7 @@ TEST(Operators, IntegersDivideDown) {
       {"-7 / -3", "2.3333333333333335"},
       {"-7 / 7", "-1.0"},
       {"0 / 2", "0.0"},
+      // Divided as floats, where zero has a sign.
       {"0 / -2", "-0.0"},
       {"0 / 3", "0.0"},
       {"0 / -3", "-0.0"},
@@ -291,6 +297,8 @@ TEST(Operators, FloatsDivideDown) {
       {"-7.5 // -2", "3.0"},
       {"-7.5 // 0.5", "-15.0"},
       {"-7.5 // -0.3", "25.0"},
+      // Far too small for a unit, but below zero: it rounds down to -1, and the remainder is all of
+      // 1e300.
       {"-7.5 // 1e300", "-1.0"},
       {"0.0 // 2", "0.0"},
       {"0.0 // -2", "-0.0"},
@@ -310,6 +318,7 @@ TEST(Operators, FloatsDivideDown) {
       {"-7.5 % 2", "0.5"},
       {"-7.5 % -2", "-1.5"},
       {"-7.5 % 0.5", "0.0"},
+      // What the float nearest to 0.3 leaves, with the sign of the divisor.
       {"-7.5 % -0.3", "-2.7755575615628914e-16"},
       {"-7.5 % 1e300", "1e+300"},
       {"0.0 % 2", "0.0"},
@@ -335,6 +344,7 @@ TEST(Operators, Powers) {
       {"0 ** 5", "0"},
       {"(-1) ** 3", "-1"},
       {"(-1) ** 1000000", "1"},
+      // The least integer, whose magnitude does not fit on the way.
       {"(-2) ** 63", "-9223372036854775808"},
       {"10 ** 18", "1000000000000000000"},
       {"2.0 ** 0.5", "1.4142135623730951"},
@@ -342,6 +352,7 @@ TEST(Operators, Powers) {
       {"2 ** 1.5", "2.8284271247461903"},
       {"(-2) ** 2", "4"},
       {"-2 ** 2", "4"},
+      // From the left, and the sign before the power: Jinja's grammar is not Python's here.
       {"2 ** 3 ** 2", "64"},
       {"true ** 2", "1"},
       {"9 ** 0.5", "3.0"},
@@ -365,6 +376,7 @@ TEST(Operators, Precedence) {
       {"1 or 0 and 0", "1"},
       {"1 ~ 2 * 3", "16"},
       {"'a' ~ 1 + 2 ~ 'b'", "a12b"},
+      // A chain: 1 < 2 and 2 == true.
       {"1 < 2 == true", "False"},
       {"1 < 2 < 3 < 4", "True"},
       {"3 > 2 > 1", "True"},
@@ -396,6 +408,7 @@ TEST(Operators, Precedence) {
       {"not not 1", "True"},
   });
   expect_refused({
+      // ~ binds tighter than + and less tight than *, so this is a text and 3, which have no sum.
       "1 ~ 2 + 3",
       "1 + 2 ~ 3",
   });
@@ -411,6 +424,7 @@ TEST(Operators, Membership) {
       {"'z' in d", "False"},         {"1 in (1,)", "True"},
       {"3 in range(5)", "True"},     {"5 in range(5)", "False"},
       {"none in [none]", "True"},    {"[1] in [[1]]", "True"},
+      // An undefined value is empty when it is searched.
       {"'日' in '日本'", "True"},    {"1 in missing", "False"},
       {"missing in [1]", "False"},   {"1 not in [1, 2]", "False"},
       {"1.0 not in [1]", "False"},   {"true not in [1]", "False"},
@@ -478,6 +492,7 @@ TEST(Operators, SixtyFourBitsAreTheLimit) {
       {"9223372036854775806 + 1", "9223372036854775807"},
       {"-9223372036854775807 - 1", "-9223372036854775808"},
       {"4611686018427387904 + 4611686018427387903", "9223372036854775807"},
+      // The largest square that fits.
       {"3037000499 * 3037000499", "9223372030926249001"},
       {"-9223372036854775807 // 1", "-9223372036854775807"},
       {"9223372036854775807 % 10", "7"},
@@ -485,6 +500,7 @@ TEST(Operators, SixtyFourBitsAreTheLimit) {
       {"9223372036854775807 / 1", "9.223372036854776e+18"},
       {"9223372036854775807 * 1.0", "9.223372036854776e+18"},
       {"9223372036854775807 == 9223372036854775807.0", "False"},
+      // 2^53 + 1, which would become 2^53 as a float: integers and floats are compared exactly.
       {"9007199254740993 == 9007199254740992.0", "False"},
       {"9007199254740993 > 9007199254740992.0", "True"},
       {"9223372036854775807 < 1e19", "True"},

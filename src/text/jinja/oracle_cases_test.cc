@@ -45,6 +45,8 @@ void expect_error(const Json& test, const Result<std::string>& text) {
   EXPECT_EQ(text.error().message.find("Chat template, line "), 0u) << text.error().message;
 }
 
+// A file: "context" for all cases, and "cases", each with its template, its "expected" text or the
+// "error" of Python with what it "says", and, where it needs one, a context of its own.
 // All cases of a file, of which there must be enough.
 void run_cases(const std::string& name, size_t least) {
   const Json data = read_cases(name);

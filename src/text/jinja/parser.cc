@@ -25,7 +25,7 @@ bool Parser::skip_name(std::string_view name) {
   return true;
 }
 
-// Errors: "... is needed, not ...".
+// Errors: "Expected ..., found ...".
 Result<void> Parser::expect(TokenKind kind, std::string_view what) {
   if (current().kind != kind) return unexpected(what);
   advance();
@@ -42,7 +42,7 @@ Result<void> Parser::expect_name(std::string_view name) {
   return {};
 }
 
-// A name that is none of the reserved words.
+// Any name: words such as `if` are no tokens of their own.
 Result<std::string> Parser::take_name(std::string_view what) {
   if (current().kind != TokenKind::kName) return unexpected(what);
   std::string name = current().text;
@@ -56,13 +56,13 @@ tl::unexpected<Error> Parser::unexpected(std::string_view wanted) {
                  fail::invalid("Expected {}, found {}", wanted, describe(current())));
 }
 
-// Errors of callees that know no place get this one.
+// The error keeps its words; only the place is noted, for error_offset().
 tl::unexpected<Error> Parser::fail_at(uint32_t offset, tl::unexpected<Error> error) {
   error_at_ = offset;
   return error;
 }
 
-// Errors: kInvalidArgument past the limit; hostile templates nest thousands of brackets.
+// Errors: kResourceExhausted past the limit; hostile templates nest thousands of brackets.
 Result<void> Parser::check_nesting() {
   if (nesting_ <= kMaxNesting) return {};
   return fail_at(current().offset,

@@ -21,7 +21,9 @@ class Parser {
   // The tokens end with kEnd and outlive the parser.
   explicit Parser(std::span<const Token> tokens) : tokens_(tokens) {}
 
-  // The whole template. Errors: kInvalidArgument; error_offset() tells where.
+  // The whole template. Errors: kInvalidArgument for what Jinja does not compile either,
+  // kUnimplemented for tags that chat templates do not have, kResourceExhausted for nesting;
+  // error_offset() tells where.
   Result<Block> parse();
   // Where the error of parse() is.
   uint32_t error_offset() const { return error_at_; }
@@ -42,7 +44,7 @@ class Parser {
   Result<void> expect_operator(std::string_view op);
   Result<void> expect_name(std::string_view name);
   Result<std::string> take_name(std::string_view what);
-  // "... is needed, not ...", at the current token.
+  // "Expected ..., found ...", at the current token.
   tl::unexpected<Error> unexpected(std::string_view wanted);
   // Notes the place and passes the error on.
   tl::unexpected<Error> fail_at(uint32_t offset, tl::unexpected<Error> error);
@@ -118,7 +120,7 @@ class Parser {
    private:
     Parser& parser_;
   };
-  // Errors: kInvalidArgument past the deepest nesting that is parsed.
+  // Errors: kResourceExhausted past kMaxNesting.
   Result<void> check_nesting();
 
   // Borrowed; the last one is the end of the template.

@@ -79,6 +79,7 @@ LiteralExpr constant(Value value) {
 
 // A node with its height. Errors: higher than evaluation may go.
 Result<ExprPtr> Parser::make(uint32_t offset, Expr::Node node) {
+  // Kept in each node, so that this takes no walk of the tree.
   const int height = 1 + std::visit(ChildHeight(), node);
   if (height > kMaxNesting) {
     return fail_at(offset,
@@ -126,6 +127,7 @@ Result<ExprPtr> Parser::parse_name_or_constant() {
 // Strings that follow each other are one.
 Result<ExprPtr> Parser::parse_string() {
   const uint32_t offset = current().offset;
+  // On the heap of its own, since the node moves and its value points to the text.
   auto text = std::make_unique<std::string>();
   while (current().kind == TokenKind::kString) {
     *text += current().text;
@@ -178,6 +180,7 @@ Result<ExprPtr> Parser::parse_dict() {
 }
 
 // Attributes, subscripts and calls, from the left.
+// Each step makes the tree one higher; make() refuses a chain that is too long.
 Result<ExprPtr> Parser::parse_postfix(ExprPtr expr) {
   while (true) {
     if (current().is_operator(".")) {
@@ -210,6 +213,7 @@ Result<ExprPtr> Parser::parse_attribute(ExprPtr object) {
 }
 
 // [key] or [begin:end:step].
+// `[a, b]` has a tuple as its key. Every part of a slice may be absent.
 Result<ExprPtr> Parser::parse_subscript(ExprPtr object) {
   const uint32_t offset = current().offset;
   advance();
@@ -230,9 +234,8 @@ Result<ExprPtr> Parser::parse_subscript(ExprPtr object) {
   return make(offset, std::move(slice));
 }
 
-// Filters and tests bind tighter than operators: -x
-// abs is -(x
-// abs).
+// Filters and tests bind tighter than operators with two sides, and less tight than a sign:
+// a + b | abs is a + (b | abs), but -x | abs is (-x) | abs.
 Result<ExprPtr> Parser::parse_filters_and_tests(ExprPtr expr) {
   while (true) {
     const uint32_t offset = current().offset;
@@ -251,7 +254,7 @@ Result<ExprPtr> Parser::parse_filters_and_tests(ExprPtr expr) {
   }
 }
 
-// A name with dots, and arguments where there are brackets.
+// A name, and arguments where there are brackets.
 Result<FilterCall> Parser::parse_filter_call() {
   FilterCall filter;
   filter.offset = current().offset;
@@ -262,9 +265,7 @@ Result<FilterCall> Parser::parse_filter_call() {
   return filter;
 }
 
-// a
-// b
-// c behind a tag's name.
+// a | b | c behind a tag's name.
 Result<std::vector<FilterCall>> Parser::parse_filter_chain() {
   std::vector<FilterCall> filters;
   do {
@@ -283,6 +284,7 @@ bool Parser::at_test_argument() const {
     case TokenKind::kFloat:
       return true;
     case TokenKind::kName:
+      // Words that go on with the expression around: `x is defined and y`.
       return token.text != "else" && token.text != "or" && token.text != "and" &&
              token.text != "if";
     default:
@@ -297,6 +299,7 @@ Result<ExprPtr> Parser::parse_test(ExprPtr input) {
   test.input = std::move(input);
   test.is_negated = skip_name("not");
   QUERN_ASSIGN_OR_RETURN(test.name, take_name("the name of a test"));
+  // Jinja refuses `a is b is c`, whose meaning nobody would guess.
   if (current().is_name("is")) return unexpected("no second test");
   if (current().is_operator("(")) {
     QUERN_ASSIGN_OR_RETURN(test.arguments, parse_call_arguments());
@@ -319,6 +322,7 @@ Result<CallArguments> Parser::parse_call_arguments() {
       QUERN_ASSIGN_OR_RETURN(arguments.rest, parse_expression());
     } else if (skip_operator("**")) {
       QUERN_ASSIGN_OR_RETURN(arguments.named_rest, parse_expression());
+    // `name=value`: two tokens must be looked at, since a name may also begin a positional value.
     } else if (current().kind == TokenKind::kName && next().is_operator("=")) {
       CallArguments::Named named{current().text, nullptr};
       advance();

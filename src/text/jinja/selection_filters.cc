@@ -14,6 +14,7 @@ Result<std::string_view> take_name(std::string_view callee, Arguments& arguments
   if (arguments.positional.empty() || !arguments.positional[0].is_string()) {
     return fail::invalid("{} needs a name as its first argument", callee);
   }
+  // The text belongs to the heap or the template, so the view outlives the argument list.
   const std::string& name = arguments.positional[0].text();
   arguments.positional.erase(arguments.positional.begin());
   return std::string_view(name);
@@ -46,6 +47,7 @@ Result<Value> map(Interpreter& interpreter, const Value& value, const Arguments&
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, items_or_nothing(interpreter, value));
   Heap& heap = interpreter.heap();
   QUERN_TRY(heap.reserve_items(items.size()));
+  // jinja2 looks for the named attribute only if there is no positional argument.
   if (arguments.positional.empty() && !arguments.named.empty() &&
       *arguments.named[0].name == "attribute") {
     QUERN_ASSIGN_OR_RETURN(std::vector<Value> mapped, map_attribute(interpreter, items, arguments));
@@ -114,6 +116,7 @@ Result<Value> group_by(Interpreter& interpreter, const Value& value, const Argum
   KeyOptions options{bound.value(0), std::nullopt, bound.truth(2, false)};
   if (bound.is_given(1)) options.fallback = bound.value(1);
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> keys, sort_keys(interpreter, items, options));
+  // Stable, so the items of a group are in their first order, and equal keys are neighbours.
   QUERN_ASSIGN_OR_RETURN(const std::vector<size_t> order, sorted_order(heap, keys));
   options.is_case_sensitive = true;  // the group is named as its first item spells it
   std::vector<Value> groups;

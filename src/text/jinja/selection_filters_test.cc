@@ -17,7 +17,9 @@ TEST(SelectionFilters, MapByFilter) {
       {"[[3, 1], [2]]|map('sort')|list", "[[1, 3], [2]]"},
       {"[[3, 1], [2]]|map('join', '-')|list", "['3-1', '2']"},
       {"'ab'|map('upper')|join", "AB"},
+      // A dict gives its keys.
       {"d|map('upper')|list", "['B', 'A', 'C']"},
+      // Both are ties in binary as well: they go to the even digit.
       {"[1.25, 2.75]|map('round', 1)|list", "[1.2, 2.8]"},
       {"[[1, 2], []]|map('first')|map('default', '-')|list", "[1, '-']"},
       {"xs|map('abs')|sum", "6"},
@@ -39,11 +41,13 @@ TEST(SelectionFilters, MapByAttribute) {
       {"people|map(attribute='zip')|list", "[Undefined, Undefined, Undefined]"},
       {"people|map(attribute='zip', default='?')|list", "['?', '?', '?']"},
       {"people|map(attribute='tags')|list", "[['x', 'y'], [], ['z']]"},
+      // A part of digits is an index.
       {"people|map(attribute='tags.0')|list", "['x', Undefined, 'z']"},
       {"people|map(attribute='tags.0', default='-')|list", "['x', '-', 'z']"},
       {"[[1, 2], [3]]|map(attribute=0)|list", "[1, 3]"},
       {"[[1, 2], [3]]|map(attribute='1', default=9)|list", "[2, 9]"},
       {"[{'a': {'b': 1}}]|map(attribute='a.b')|list", "[1]"},
+      // With a default a path may end anywhere; without one, only its last part may be missing.
       {"[{'a': {}}]|map(attribute='a.b.c', default=0)|list", "[0]"},
 
       {"d.items()|map(attribute=1)|list", "[2, 1, 3]"},
@@ -106,6 +110,7 @@ TEST(SelectionFilters, SelectattrAndRejectattr) {
       {"people|selectattr('age', 'ge', 30)|map(attribute='name')|list", "['Bo', 'Cy']"},
       {"people|selectattr('age', 'gt', 30)|map(attribute='name')|list", "[]"},
       {"people|selectattr('name', 'in', ['Bo', 'Cy'])|map(attribute='name')|list", "['Bo', 'Cy']"},
+      // "rome" is in lower case, "Rome" and "Oslo" are not.
       {"people|selectattr('city', 'lower')|map(attribute='name')|list", "['Cy']"},
       {"people|selectattr('zip', 'defined')|map(attribute='name')|list", "[]"},
       {"people|selectattr('zip', 'undefined')|map(attribute='name')|list", "['Bo', 'al', 'Cy']"},
@@ -146,6 +151,7 @@ TEST(SelectionFilters, GroupbyOrdersItsGroups) {
       {"people|groupby('age')|map('first')|list", "[25, 30]"},
   });
   expect_templates({
+      // Case does not count, and the group's key is spelled as in its first item.
       {"{% for g in people|groupby('city') %}{{ g.grouper }}={{ "
        "g.list|map(attribute='name')|join('+') }};{% endfor %}",
        "Oslo=al;Rome=Bo+Cy;"},

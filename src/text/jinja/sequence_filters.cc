@@ -31,6 +31,7 @@ Result<Value> length(Interpreter& interpreter, const Value& value, const Argumen
     case Kind::kDict:
       return Value::integer(static_cast<int64_t>(value.dict().size()));
     case Kind::kList:
+      // Its items are known here and unknown to Python, which has no length for it.
       if (value.list().kind == ListKind::kGenerator) break;
       return Value::integer(static_cast<int64_t>(value.list().items.size()));
     default:
@@ -45,6 +46,7 @@ Result<Value> first(Interpreter& interpreter, const Value& value, const Argument
   QUERN_TRY(arguments.bind("first", {}));
   if (value.is_list()) {  // without walking the rest
     List& list = value.list();
+    // Only a generator's cursor moves; for others it stays at 0.
     if (list.cursor == list.items.size()) return Value::undefined(&kReason, Origin::kHint);
     const Value item = list.items[list.cursor];
     if (list.kind == ListKind::kGenerator) ++list.cursor;
@@ -101,6 +103,7 @@ Result<Value> list_filter(Interpreter& interpreter, const Value& value,
 Result<Value> reverse(Interpreter& interpreter, const Value& value, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("reverse", {}));
   if (value.is_string()) {
+    // text[::-1]: characters, and not bytes.
     return slice(interpreter.heap(), value, Value::none(), Value::none(), Value::integer(-1));
   }
   QUERN_ASSIGN_OR_RETURN(std::vector<Value> items, interpreter.items_of(value));
@@ -136,6 +139,7 @@ Result<Value> unique(Interpreter& interpreter, const Value& value, const Argumen
   std::set<Value, KeyLess> seen;
   std::vector<Value> kept;
   for (const Value& item : items) {
+    // One for the walk and one for the search among those seen.
     QUERN_TRY(interpreter.heap().spend(2));
     QUERN_ASSIGN_OR_RETURN(const Value key, sort_key(interpreter, item, options));
     if (!is_hashable(key)) {
@@ -163,6 +167,7 @@ Result<Value> extreme(Interpreter& interpreter, const Value& value, const Argume
     QUERN_ASSIGN_OR_RETURN(const bool is_better,
                            is_max ? is_less(interpreter.heap(), keys[best], keys[i])
                                   : is_less(interpreter.heap(), keys[i], keys[best]));
+    // Strictly better, so the first of equal items stays.
     if (is_better) best = i;
   }
   return items[best];
@@ -182,6 +187,7 @@ Result<Value> sum(Interpreter& interpreter, const Value& value, const Arguments&
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("sum", {"attribute", "start"}));
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(value));
   Value total = bound.value(1, Value::integer(0));
+  // Python's rule. Lists may be added, with a list as the start.
   if (total.is_string()) return fail::invalid("sum cannot add strings; use join");
   for (Value item : items) {
     QUERN_TRY(interpreter.heap().spend(1));
@@ -208,6 +214,8 @@ Result<Value> batch(Interpreter& interpreter, const Value& value, const Argument
     std::vector<Value> part(items.begin() + static_cast<std::ptrdiff_t>(i),
                             items.begin() + static_cast<std::ptrdiff_t>(end));
     if (bound.is_given(1) && part.size() < size) {
+      // `size` is the template's own number: one item in batches of 10^12 would be filled up to
+      // that.
       QUERN_TRY(heap.reserve_items(size));
       QUERN_TRY(heap.spend_scan(size));
       part.resize(size, bound.value(1));

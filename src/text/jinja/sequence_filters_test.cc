@@ -27,6 +27,7 @@ TEST(SequenceFilters, FirstAndLast) {
       "'[' ~ (none|first) ~ ']'",
       "'[' ~ (5|last) ~ ']'",
       "'[' ~ (none|last) ~ ']'",
+      // A generator cannot be reversed, so it has a first item and no last one.
       "'[' ~ (xs|map('string')|last) ~ ']'",
   });
 }
@@ -53,6 +54,7 @@ TEST(SequenceFilters, LengthAndCount) {
       "none|length",
       "5|length",
       "1.5|length",
+      // Although true is 1, it has no length either.
       "true|length",
       "xs|map('int')|length",
   });
@@ -78,6 +80,7 @@ TEST(SequenceFilters, JoinTurnsItemsIntoText) {
       {"[1, 2]|join(3)", "132"},
       {"[1, 2]|join(d=', ')", "1, 2"},
       {"missing|join(',')", ""},
+      // Undefined attributes are empty texts.
       {"people|join(',', 'zip')", ",,"},
       {"[missing, 1]|join('-')", "-1"},
       {"['a', 'b']|join('<'|safe)", "a<b"},
@@ -129,9 +132,11 @@ TEST(SequenceFilters, SortIsStableAndIgnoresCase) {
       {"[1]|sort", "[1]"},
       {"['b', 'A', 'a', 'B']|sort", "['A', 'a', 'b', 'B']"},
       {"['b', 'A', 'a', 'B']|sort(case_sensitive=true)", "['A', 'B', 'a', 'b']"},
+      // Stable in reverse, too: b before B and A before a, as in the list.
       {"['b', 'A', 'a', 'B']|sort(reverse=true)", "['b', 'B', 'A', 'a']"},
       {"['b', 'A', 'a', 'B']|sort(true, true)", "['b', 'a', 'B', 'A']"},
       {"[1.5, 1, true, 0]|sort", "[0, 1, True, 1.5]"},
+      // Equal numbers of different types keep their order.
       {"[2, 1.0, 1]|sort", "[1.0, 1, 2]"},
       {"'hello'|sort", "['e', 'h', 'l', 'l', 'o']"},
       {"d|sort", "['a', 'b', 'C']"},
@@ -149,6 +154,7 @@ TEST(SequenceFilters, SortIsStableAndIgnoresCase) {
       {"people|sort(attribute='zip')|map(attribute='name')|list", "['Bo', 'al', 'Cy']"},
       {"[none, none]|sort", "[None, None]"},
       {"[{}, {}]|sort", "[{}, {}]"},
+      // By code points and not by any language's alphabet.
       {"['é', 'e', 'f']|sort", "['e', 'f', 'é']"},
       {"['Ä', 'ä', 'a']|sort", "['a', 'Ä', 'ä']"},
   });
@@ -167,6 +173,7 @@ TEST(SequenceFilters, UniqueKeepsTheFirst) {
       {"[]|unique|list", "[]"},
       {"[1, 2, 1]|unique|list", "[1, 2]"},
       {"[1, 1.0, true]|unique|list", "[1]"},
+      // 0 and false are equal.
       {"[0, false, '']|unique|list", "[0, '']"},
       {"['a', 'A', 'b']|unique|list", "['a', 'b']"},
       {"['a', 'A', 'b']|unique(true)|list", "['a', 'A', 'b']"},
@@ -212,6 +219,8 @@ TEST(SequenceFilters, BatchAndSlice) {
       {"[1, 2, 3, 4, 5]|slice(9)|list", "[[1], [2], [3], [4], [5], [], [], [], []]"},
       {"[1, 2, 3, 4, 5]|slice(2, 'x')|list", "[[1, 2, 3], [4, 5, 'x']]"},
       {"[1, 2, 3, 4, 5]|slice(3, 'x')|list", "[[1, 2], [3, 4], [5, 'x']]"},
+      // Jinja fills every slice that did not get one of the left-over items, even where there were
+      // none.
       {"[1, 2, 3, 4]|slice(2, 'x')|list", "[[1, 2, 'x'], [3, 4, 'x']]"},
       {"[1, 2, 3]|slice(2, none)|list", "[[1, 2], [3]]"},
       {"'abcd'|slice(3)|list", "[['a', 'b'], ['c'], ['d']]"},

@@ -37,6 +37,8 @@ Result<Walk> make_walk(int64_t size, const Value& begin, const Value& end, const
   QUERN_ASSIGN_OR_RETURN(walk.step, bound(step, 1));
   if (walk.step == 0) return fail::invalid("The step of a slice is 0");
   const bool is_forward = walk.step > 0;
+  // The bounds that Python's slice.indices() clamps to: 0 to size forwards, -1 to size - 1
+  // backwards, where -1 is the place before the first item.
   const int64_t low = is_forward ? 0 : -1;
   const int64_t high = is_forward ? size : size - 1;
   QUERN_ASSIGN_OR_RETURN(const int64_t raw_begin, bound(begin, 0));
@@ -58,6 +60,7 @@ Result<Value> slice_text(Heap& heap, const Value& value, const Value& begin, con
   QUERN_TRY(heap.spend_characters(text.size()));
   const int64_t size = count_characters(text);
   QUERN_ASSIGN_OR_RETURN(const Walk walk, make_walk(size, begin, end, step));
+  // The usual case: one stretch of bytes, without a list of all characters.
   if (walk.step == 1) {
     const std::string_view rest = std::string_view(text).substr(character_offset(text, walk.begin));
     const size_t bytes = character_offset(rest, walk.count);

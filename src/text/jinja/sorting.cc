@@ -48,6 +48,7 @@ class MergeSort {
       QUERN_ASSIGN_OR_RETURN(const bool equal, is_equal(heap_, keys_[a], keys_[b]));
       if (equal) return false;
     }
+    // Reversed by the comparison and not afterwards: equal items keep their order, as in Python.
     if (options_.is_reversed) std::swap(a, b);
     return is_less(heap_, keys_[a], keys_[b]);
   }

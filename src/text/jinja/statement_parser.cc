@@ -20,6 +20,7 @@ Result<Block> Parser::parse_block(Names end_names) {
     QUERN_TRY(parse_statement(block));
   }
   if (current().kind == TokenKind::kEnd && end_names.size() > 0) {
+    // Of several end tags the last one is named: it is the one that must come.
     return unexpected(fmt::format("'{{% {} %}}'", *(end_names.end() - 1)));
   }
   return block;
@@ -76,6 +77,7 @@ Result<Statement::Node> Parser::parse_tag(const Token& name) {
     return DoStatement{std::move(value)};
   }
   for (const std::string_view known :
+       // Tags of Jinja, which need other templates or settings that a chat template has not.
        {"autoescape", "block", "extends", "from", "import", "include", "print"}) {
     if (name.text != known) continue;
     return fail_at(name.offset,
@@ -99,6 +101,7 @@ Result<Statement::Node> Parser::parse_for() {
   }
   skip_operator(":");
   QUERN_TRY(expect(TokenKind::kBlockEnd, "'%}'"));
+  // break and continue may stand in the body only: `else` runs when there was no round.
   ++num_loops_;
   QUERN_ASSIGN_OR_RETURN(loop.body, parse_block({"else", "endfor"}));
   --num_loops_;
@@ -145,6 +148,7 @@ Result<Statement::Node> Parser::parse_set() {
   if (skip_operator("|")) {
     QUERN_ASSIGN_OR_RETURN(block.filters, parse_filter_chain());
   }
+  // Whoever wrote neither a value nor the end of the tag most likely forgot the value.
   QUERN_TRY(expect(TokenKind::kBlockEnd, "'='"));
   QUERN_ASSIGN_OR_RETURN(block.body, parse_block({"endset"}));
   QUERN_TRY(parse_end("endset"));
@@ -179,9 +183,12 @@ Result<void> Parser::parse_parameters(MacroStatement& macro) {
 Result<void> Parser::parse_macro_body(MacroStatement& macro, std::string_view end_name) {
   QUERN_TRY(expect(TokenKind::kBlockEnd, "'%}'"));
   const size_t begin = position_;
+  // A macro may be called from anywhere, so loops around its definition are none of its own.
   const int num_outer_loops = std::exchange(num_loops_, 0);
   QUERN_ASSIGN_OR_RETURN(macro.body, parse_block({end_name}));
   num_loops_ = num_outer_loops;
+  // Found among the tokens, so an attribute of that name counts as well; Jinja looks at the tree.
+  // It decides whether a call may pass more arguments than there are parameters.
   for (const Token& token : tokens_.subspan(begin, position_ - begin)) {
     macro.uses_caller |= token.is_name("caller");
     macro.uses_varargs |= token.is_name("varargs");
@@ -206,6 +213,7 @@ Result<Statement::Node> Parser::parse_call_block() {
   if (current().is_operator("(")) QUERN_TRY(parse_parameters(statement.caller));
   const uint32_t offset = current().offset;
   QUERN_ASSIGN_OR_RETURN(statement.call, parse_expression());
+  // The block is passed as `caller`, and only a call can take it.
   if (!std::holds_alternative<CallExpr>(statement.call->node)) {
     return fail_at(offset, fail::invalid("The tag 'call' needs a call"));
   }
@@ -213,8 +221,7 @@ Result<Statement::Node> Parser::parse_call_block() {
   return statement;
 }
 
-// filter a
-// b.
+// filter a | b.
 Result<Statement::Node> Parser::parse_filter_block() {
   FilterStatement statement;
   QUERN_ASSIGN_OR_RETURN(statement.filters, parse_filter_chain());
@@ -244,6 +251,7 @@ Result<Statement::Node> Parser::parse_with() {
 Result<Statement::Node> Parser::parse_generation() {
   QUERN_TRY(expect(TokenKind::kBlockEnd, "'%}'"));
   ScopeStatement statement;
+  // In transformers the block is the body of a call, which no break can leave.
   const int num_outer_loops = std::exchange(num_loops_, 0);
   QUERN_ASSIGN_OR_RETURN(statement.body, parse_block({"endgeneration"}));
   num_loops_ = num_outer_loops;
@@ -293,6 +301,7 @@ Result<Target> Parser::parse_target(bool allows_attribute) {
   target.parts.push_back(std::move(first));
   while (skip_operator(",")) {
     if (current().kind != TokenKind::kName && !current().is_operator("(")) break;
+    // `for a, in pairs`: a comma at the end unpacks a tuple of one.
     if (current().is_name("in")) break;
     QUERN_ASSIGN_OR_RETURN(Target part, parse_single_target(allows_attribute));
     target.parts.push_back(std::move(part));

@@ -21,6 +21,7 @@ TEST(ForStatement, LoopVariableOfEveryLength) {
       {"{% for x in [1, 2, 3, 4] %}{{ loop.cycle('a', 'b', 'c') }}{% endfor %}", "abca"},
       {"{% for x in [1, 1, 2, 2, 1] %}{{ 1 if loop.changed(x) else 0 }}{% endfor %}", "10101"},
       {"{% for x in [[1], [1], [2]] %}{{ 1 if loop.changed(x) else 0 }}{% endfor %}", "101"},
+      // All calls share one memory of the last arguments, so (x, 5) and (x) differ each time.
       {"{% for x in [1, 2] %}{{ 1 if loop.changed(x, 5) else 0 }}{{ 1 if loop.changed(x) else 0 "
        "}}{% endfor %}",
        "1111"},
@@ -104,6 +105,7 @@ TEST(ForStatement, ScopesEnd) {
   expect_templates({
       {"{% set x = 'out' %}{% for x in [1, 2] %}{{ x }}{% endfor %}{{ x }}", "12out"},
       {"{% for i in [1, 2] %}{% set y = i %}{% endfor %}{{ y is defined }}", "False"},
+      // Each round begins with the names from outside.
       {"{% for i in [1, 2, 3] %}{% if loop.first %}{% set s = 'first' %}{% endif %}{{ "
        "s|default('?') }} {% endfor %}",
        "first ? ? "},
@@ -114,6 +116,7 @@ TEST(ForStatement, ScopesEnd) {
       {"{% for i in [1, 2] %}{% set outer = loop %}{% for j in 'ab' %}{{ outer.index }}{{ "
        "loop.index }} {% endfor %}{% endfor %}",
        "11 12 21 22 "},
+      // The input of that name is only hidden.
       {"{% for name in ['x'] %}{{ name }}{% endfor %}{{ name }}", "xAda"},
   });
 }
@@ -180,6 +183,7 @@ TEST(WithStatement, Scopes) {
   expect_templates({
       {"{% with a = 1 %}{{ a }}{% endwith %}{{ a is defined }}", "1False"},
       {"{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}", "3"},
+      // The values are computed before the names get them.
       {"{% set a = 5 %}{% with a = 1, b = a %}{{ b }}{% endwith %}{{ a }}", "55"},
       {"{% with %}{% set z = 1 %}{{ z }}{% endwith %}{{ z is defined }}", "1False"},
       {"{% with a = 1 %}{% with a = 2 %}{{ a }}{% endwith %}{{ a }}{% endwith %}", "21"},
@@ -198,6 +202,7 @@ TEST(MacroStatement, Arguments) {
        "m(c=1, a=2) }} {{ m(1, 2, 4) }}",
        "123 129 221 124"},
       {"{% macro m(a) %}{{ a is defined }}{% endmacro %}{{ m() }}{{ m(none) }}", "FalseTrue"},
+      // A default may use the parameters before it.
       {"{% macro m(a, b=a) %}{{ b }}{% endmacro %}{{ m(1) }}{{ m(1, 2) }}", "12"},
       {"{% macro m(a=[]) %}{{ a }}{% endmacro %}{{ m() }}{{ m([1]) }}", "[][1]"},
       {"{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m() }}{{ m(1, x=2) }}",
@@ -225,6 +230,7 @@ TEST(MacroStatement, Arguments) {
 // A macro sees where it was defined, and `caller` only within {% call %}.
 TEST(MacroStatement, ScopesAndCallers) {
   expect_templates({
+      // The name is looked up when the macro is called.
       {"{% macro m() %}{{ name }}{% endmacro %}{% set name = 'Bo' %}{{ m() }}", "Bo"},
       {"{% macro m() %}{% set inside = 1 %}{{ inside }}{% endmacro %}{{ m() }}{{ inside is defined "
        "}}",
@@ -255,6 +261,7 @@ TEST(MacroStatement, ScopesAndCallers) {
       "{% call name %}{% endcall %}",
       "{% call missing() %}{% endcall %}",
       "{% macro m() %}{% break %}{% endmacro %}",
+      // The macro may be called anywhere, so the loop around it is none of its own.
       "{% for i in [1] %}{% macro m() %}{% break %}{% endmacro %}{% endfor %}",
   });
 }
@@ -294,6 +301,7 @@ TEST(Globals, RangeNamespaceJoinerCycler) {
       {"range(3)[-1]", "2"},
       {"range(10)[2:8:3]|list", "[2, 5]"},
       {"range(3) == range(3)", "True"},
+      // Ranges are equal when their numbers are: 0 and 2.
       {"range(0, 3, 2) == range(0, 4, 2)", "True"},
       {"range(100000)|length", "100000"},
       {"namespace(a=1).a", "1"},
@@ -309,6 +317,7 @@ TEST(Globals, RangeNamespaceJoinerCycler) {
       {"{% if false %}{{ raise_exception('stop') }}{% endif %}fine", "fine"},
   });
   expect_refused({
+      // The sandbox's limit is 100,000 numbers.
       "range(100001)",
       "range('a')",
       "range(1.5)",
@@ -330,6 +339,7 @@ TEST(Access, DotsAndBrackets) {
       {"d['a']", "1"},
       {"d.zz is defined", "False"},
       {"d['zz'] is defined", "False"},
+      // Brackets look for an item first and then for an attribute, dots the other way round.
       {"d['keys'] is callable", "True"},
       {"people[0].name", "Bo"},
       {"people[-1]['name']", "Cy"},
@@ -381,11 +391,14 @@ TEST(Whitespace, TrimAndStripOfBlocks) {
       {"a\n{% if 1 %}\nb\n{% endif %}\nc", "a\nb\nc"},
       {"a\n  {% if 1 %}\n  b\n  {% endif %}\nc", "a\n  b\nc"},
       {"a {% if 1 %} b {% endif %} c", "a  b  c"},
+      // Only one line end goes behind a tag.
       {"a\n\t{% if 1 %}b{% endif %}\n\nc", "a\nb\nc"},
       {"{% if 1 %}\n\na{% endif %}\n", "\na"},
+      // Spaces behind the tag keep the line end: it does not follow at once.
       {"  {% set x = 1 %}  \na", "  \na"},
       {"  {# c #}\na", "a"},
       {"a {# c #} b", "a  b"},
+      // Output tags leave everything around them as it is.
       {"a\n  {{ 1 }}  \nb", "a\n  1  \nb"},
       {"\n{{ 1 }}\n", "\n1"},
       {"{{ 1 }}\n\n", "1\n"},
@@ -394,6 +407,7 @@ TEST(Whitespace, TrimAndStripOfBlocks) {
       {"{%- if 1 %} a {%- endif %} b", " a b"},
       {"a {% if 1 -%}  b  {% endif -%}  c", "a b  c"},
       {"a\n  {%- if 1 -%}\n  b\n  {%- endif -%}\n  c", "abc"},
+      // The plus sign switches stripping off for this tag.
       {"  {%+ if 1 %}a{% endif %}", "  a"},
       {"{% if 1 +%}\na{% endif +%}\nb", "\na\nb"},
       {"{{- 1 -}}  a  {{- 2 -}}", "1a2"},

@@ -77,6 +77,7 @@ Result<std::string> resolve_escapes(std::string_view text) {
     } else if (name == 'x' || name == 'u' || name == 'U') {
       QUERN_ASSIGN_OR_RETURN(uint32_t value, parse_hex(text, i));
       i += 1 + num_hex_digits(name);
+      // A high half with a low one behind it, both as \u: one character past the basic plane.
       if (const uint32_t low = value < 0xDC00 && is_surrogate(value) ? low_surrogate(text, i) : 0) {
         value = 0x10000 + ((value - 0xD800) << 10) + (low - 0xDC00);
         i += 6;

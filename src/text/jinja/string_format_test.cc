@@ -14,6 +14,7 @@ TEST(PercentFormat, IntegersDecimal) {
       {"'%+d' % 0", "+0"},       {"'%+d' % -7", "-7"},       {"'%+d' % 255", "+255"},
       {"'% d' % 0", " 0"},       {"'% d' % -7", "-7"},       {"'% d' % 255", " 255"},
       {"'%#d' % 0", "0"},        {"'%#d' % -7", "-7"},       {"'%#d' % 255", "255"},
+      // A precision is a least number of digits, without the sign; a width counts the sign.
       {"'%.3d' % 0", "000"},     {"'%.3d' % -7", "-007"},    {"'%.3d' % 255", "255"},
       {"'%+06d' % 0", "+00000"}, {"'%+06d' % -7", "-00007"}, {"'%+06d' % 255", "+00255"},
       {"'%d' % true", "1"},      {"'%d' % 2.5", "2"},        {"'%d' % -2.5", "-2"},
@@ -150,6 +151,7 @@ TEST(PercentFormat, Floats) {
       {"'%12.3e' % 1e10", "   1.000e+10"},
       {"'%-12.1e' % 1e-7", "1.0e-07     "},
       {"'%+e' % 1.0", "+1.000000e+00"},
+      // # keeps the point even where no digit follows.
       {"'%#.0e' % 3.0", "3.e+00"},
       {"'%010.2e' % -1.5", "-01.50e+00"},
       {"'%E' % 0.0", "0.000000E+00"},
@@ -207,6 +209,7 @@ TEST(PercentFormat, Floats) {
       {"'%e' % ('inf'|float)", "inf"},
       {"'%f' % ('-inf'|float)", "-inf"},
       {"'%g' % ('nan'|float)", "nan"},
+      // Zeros pad even an infinity, as in Python.
       {"'%05.1f' % ('inf'|float)", "00inf"},
   });
   expect_refused({
@@ -240,6 +243,7 @@ TEST(PercentFormat, TextsAndKeys) {
       {"'%-*d|' % (6, 42)", "42    |"},
       {"'%.*f' % (2, 3.14159)", "3.14"},
       {"'%(a)s %(b)05d' % {'a': 'x', 'b': 42}", "x 00042"},
+      // A dict or list may go unused, since the format might have named its keys; a number may not.
       {"'no fields' % {'a': 1}", "no fields"},
       {"'no fields' % [1]", "no fields"},
       {"'%s' % {'a': 1}", "{'a': 1}"},
@@ -287,9 +291,11 @@ TEST(BraceFormat, Integers) {
       {"'{:#o}'.format(-1234567)", "-0o4553207"},
       {"'{:,}'.format(-1234567)", "-1,234,567"},
       {"'{:_}'.format(-1234567)", "-1_234_567"},
+      // Groups are of four digits in the bases 2, 8 and 16.
       {"'{:_x}'.format(-1234567)", "-12_d687"},
       {"'{:_b}'.format(-1234567)", "-1_0010_1101_0110_1000_0111"},
       {"'{:08,}'.format(-1234567)", "-1,234,567"},
+      // Ten characters already, with sign and commas.
       {"'{:010,}'.format(-1234567)", "-1,234,567"},
       {"'{:=+6}'.format(-1234567)", "-1234567"},
       {"'{:*=6}'.format(-1234567)", "-1234567"},
@@ -348,6 +354,7 @@ TEST(BraceFormat, Floats) {
       {"'{:.2f}'.format(12345.678)", "12345.68"},
       {"'{:,.2f}'.format(12345.678)", "12,345.68"},
       {"'{:_.1f}'.format(12345.678)", "12_345.7"},
+      // Sixteen and not fifteen: Python never begins a number with a comma.
       {"'{:015,.2f}'.format(12345.678)", "0,000,012,345.68"},
       {"'{:*>12.3f}'.format(12345.678)", "***12345.678"},
       {"'{:=+12.2f}'.format(12345.678)", "+   12345.68"},
@@ -361,6 +368,7 @@ TEST(BraceFormat, Floats) {
       {"'{:.3}'.format(100.0)", "1e+02"},
       {"'{:.3}'.format(1234.0)", "1.23e+03"},
       {"'{:g}'.format(1e-5)", "1e-05"},
+      // The float lies above 0.005; 2.675 below lies under its tie.
       {"'{:.2f}'.format(0.005)", "0.01"},
       {"'{:.2f}'.format(2.675)", "2.67"},
       {"'{:.0f}'.format(0.5)", "0"},
@@ -390,6 +398,7 @@ TEST(BraceFormat, Texts) {
       {"'{:5.1}|'.format('ab')", "a    |"},
       {"'{:s}|'.format('ab')", "ab|"},
       {"'{:5s}|'.format('é🙂')", "é🙂   |"},
+      // For a text the 0 is only a fill character, and texts stand left.
       {"'{:05}|'.format('ab')", "ab000|"},
       {"'{:}|'.format(none)", "None|"},
       {"'{:}|'.format([1, 2])", "[1, 2]|"},
@@ -431,6 +440,8 @@ TEST(BraceFormat, Fields) {
       {"'{:{w}}|'.format('a', w=4)", "a   |"},
       {"'{:.{p}f}'.format(3.14159, p=2)", "3.14"},
       {"'{0:{1}{2}}|'.format('a', '>', 4)", "   a|"},
+      // The sandbox resolves fields as templates do: what is missing is undefined and prints as
+      // nothing.
       {"'{a.b}'.format(a=1)", ""},
       {"'{0[9]}'.format(xs)", ""},
       {"'{0[zz]}'.format(d)", ""},

@@ -19,6 +19,8 @@ Value like(Interpreter& interpreter, const Value& receiver, std::string text) {
 template <std::string (*map)(std::string_view)>
 Result<Value> mapped(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_TRY(arguments.bind("a method", {}));
+  // The longest case mapping makes three characters of one: 2 bytes of ΐ become 6. The factor is
+  // generous.
   QUERN_TRY(interpreter.heap().reserve(6 * receiver.text().size()));
   QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   return like(interpreter, receiver, map(receiver.text()));
@@ -59,6 +61,7 @@ Result<Value> join(Interpreter& interpreter, const Value& receiver, const Argume
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].is_string()) {
+      // Unlike the filter `join`, which turns items into text.
       return fail::invalid("Item {} of join is of type '{}'; it must be a string", i,
                            type_name(items[i]));
     }
@@ -78,6 +81,7 @@ Result<Value> pad(Interpreter& interpreter, const Value& receiver, const Argumen
                          arguments.bind("a method", {"width", "fillchar"}, 1));
   QUERN_ASSIGN_OR_RETURN(const int64_t width, bound.integer(0, 0));
   QUERN_ASSIGN_OR_RETURN(const std::string_view fill, bound.text(1, " "));
+  // Python's rule; it also keeps the width exact.
   if (count_characters(fill) != 1) {
     return fail::invalid("A string is filled up with '{}'; it must be one character", fill);
   }
@@ -97,6 +101,7 @@ Result<Value> zero_fill(Interpreter& interpreter, const Value& receiver,
     sign = digits.substr(0, 1);
     digits.remove_prefix(1);
   }
+  // May be negative, and then nothing is filled up. max() keeps the difference from overflowing.
   const int64_t rest = std::max(width, int64_t{0}) - static_cast<int64_t>(sign.size());
   QUERN_ASSIGN_OR_RETURN(const std::string out,
                          pad_text(interpreter.heap(), digits, rest, "0", Padding::kLeft));

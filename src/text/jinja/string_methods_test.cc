@@ -13,6 +13,7 @@ TEST(StringMethods, UpperOfEveryKindOfLetter) {
       {"'ÉCOLE straße'.upper()", "ÉCOLE STRASSE"},
       {"'ǆungla'.upper()", "ǄUNGLA"},
       {"'ΟΔΟΣ'.upper()", "ΟΔΟΣ"},
+      // An i with a dot above it (two characters) becomes I with that dot.
       {"'i̇stanbul'.upper()", "İSTANBUL"},
       {"'a1b2_c3'.upper()", "A1B2_C3"},
       {"'it\\'s o\\'clock'.upper()", "IT'S O'CLOCK"},
@@ -53,6 +54,7 @@ TEST(StringMethods, TitleOfEveryKindOfLetter) {
       {"'ΟΔΟΣ'.title()", "Οδος"},
       {"'i̇stanbul'.title()", "İStanbul"},
       {"'a1b2_c3'.title()", "A1B2_C3"},
+      // Python's rule: a letter after anything that has no case begins a word.
       {"'it\\'s o\\'clock'.title()", "It'S O'Clock"},
       {"'don\\'t-stop me'.title()", "Don'T-Stop Me"},
       {"'ﬁn'.title()", "Fin"},
@@ -130,6 +132,8 @@ TEST(StringMethods, CenterPutsTheLargerHalfAsPythonDoes) {
       {"'[' ~ 'a'.center(3) ~ ']'", "[ a ]"},
       {"'[' ~ 'a'.center(4, '-') ~ ']'", "[-a--]"},
       {"'[' ~ 'a'.center(5, '-') ~ ']'", "[--a--]"},
+      // CPython: left = pad / 2 + (pad & width & 1), so an odd pad and an odd width put one more to
+      // the left.
       {"'[' ~ 'ab'.center(3) ~ ']'", "[ ab]"},
       {"'[' ~ 'ab'.center(4) ~ ']'", "[ ab ]"},
       {"'[' ~ 'ab'.center(5, '日') ~ ']'", "[日日ab日]"},
@@ -181,6 +185,7 @@ TEST(StringMethods, ZfillKeepsTheSignInFront) {
       {"'5'.zfill(3)", "005"},
       {"'-5'.zfill(4)", "-005"},
       {"'+5'.zfill(4)", "+005"},
+      // Only the first character is looked at as a sign.
       {"'--5'.zfill(5)", "-00-5"},
       {"'abc'.zfill(5)", "00abc"},
       {"'-abc'.zfill(5)", "-0abc"},
@@ -209,6 +214,7 @@ TEST(StringMethods, StripTakesSpaceOrASet) {
       {"'[' ~ '\u00a0\u2003a\u3000'.strip() ~ ']'", "[a]"},
       {"'[' ~ 'aaa'.strip('a') ~ ']'", "[]"},
       {"'[' ~ 'abcba'.strip('ab') ~ ']'", "[c]"},
+      // File and unit separators (FS to US) are white space in Python.
       {"'[' ~ '\034a\037'.strip() ~ ']'", "[a]"},
   });
   expect_refused({
@@ -273,6 +279,7 @@ TEST(StringMethods, ReplaceCountsFromTheLeft) {
       {"'aaa'.replace('a', 'b', 2)", "bba"},
       {"'aaa'.replace('a', 'b', 9)", "bbb"},
       {"'aaa'.replace('a', 'b', -1)", "bbb"},
+      // Places do not overlap.
       {"'aaa'.replace('aa', 'b')", "ba"},
       {"'abc'.replace('', '-')", "-a-b-c-"},
       {"'abc'.replace('', '-', 2)", "-a-bc"},

@@ -16,6 +16,8 @@ namespace {
 Result<Value> parts_list(Interpreter& interpreter, const Value& receiver,
                          const std::vector<std::string_view>& parts) {
   Heap& heap = interpreter.heap();
+  // Each part has a value and a text; the bytes of all parts together are no more than the
+  // receiver's.
   QUERN_TRY(
       heap.reserve(parts.size() * (sizeof(Value) + sizeof(std::string)) + receiver.text().size()));
   QUERN_TRY(heap.spend(parts.size()));
@@ -53,6 +55,7 @@ std::string_view word_at(std::string_view text, bool is_reversed) {
   while (size < text.size()) {
     size_t step = 1;
     if (is_reversed) {
+      // Back over the bytes 10xxxxxx to the first one of the character.
       while (size + step < text.size() &&
              (static_cast<unsigned char>(text[text.size() - size - step]) & 0xC0) == 0x80) {
         ++step;
@@ -71,6 +74,8 @@ std::string_view word_at(std::string_view text, bool is_reversed) {
 // At whitespace, which is never part of a word; rsplit counts its limit from the end.
 std::vector<std::string_view> split_words(std::string_view text, int64_t limit, bool is_reversed) {
   std::vector<std::string_view> parts;
+  // Only the side that cutting begins at: the rest behind the last cut keeps its spaces at its far
+  // end.
   text = is_reversed ? strip_right(text) : strip_left(text);
   for (; limit != 0 && !text.empty(); --limit) {
     const std::string_view word = word_at(text, is_reversed);
@@ -83,6 +88,7 @@ std::vector<std::string_view> split_words(std::string_view text, int64_t limit, 
       text = strip_left(text);
     }
   }
+  // What is left by the limit; without one the text is used up.
   if (!text.empty()) parts.push_back(text);
   if (is_reversed) std::reverse(parts.begin(), parts.end());
   return parts;
@@ -94,6 +100,7 @@ Result<Value> split(Interpreter& interpreter, const Value& receiver, const Argum
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("split", {"sep", "maxsplit"}));
   QUERN_ASSIGN_OR_RETURN(const int64_t limit, bound.integer(1, -1));
   QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
+  // At most one part for each byte, before it is known how many there are.
   QUERN_TRY(interpreter.heap().reserve_items(receiver.text().size()));
   if (!bound.is_given(0)) {
     return parts_list(interpreter, receiver, split_words(receiver.text(), limit, is_reversed));
@@ -144,11 +151,13 @@ Result<int64_t> place_of(const BoundArguments& bound, size_t i, int64_t size, in
 // hold no place at all, where not even the empty text is found.
 Result<std::optional<Value>> range_of(Interpreter& interpreter, const Value& receiver,
                                       const BoundArguments& bound, size_t first) {
+  // The usual call without bounds counts no characters.
   if (!bound.is_given(first) && !bound.is_given(first + 1)) return receiver;
   QUERN_TRY(interpreter.heap().spend_characters(receiver.text().size()));
   const int64_t size = count_characters(receiver.text());
   QUERN_ASSIGN_OR_RETURN(const int64_t start, place_of(bound, first, size, 0));
   QUERN_ASSIGN_OR_RETURN(const int64_t end, place_of(bound, first + 1, size, size));
+  // 'abc'.find('', 4) is -1 although the empty text is everywhere: 4 lies past the end.
   if (start > std::min(end, size)) return std::optional<Value>();
   QUERN_ASSIGN_OR_RETURN(const Value part, slice(interpreter.heap(), receiver, bound.value(first),
                                                  bound.value(first + 1), Value::none()));
@@ -171,6 +180,7 @@ Result<Value> has_affix(Interpreter& interpreter, const Value& receiver,
                            type_name(affix));
     }
     QUERN_TRY(interpreter.heap().spend_scan(affix.text().size()));
+    // The types of the other affixes are still checked.
     if (!part || affix.text().size() > text.size()) continue;
     const size_t at = at_begin ? 0 : text.size() - affix.text().size();
     if (text.substr(at, affix.text().size()) == affix.text()) return Value::boolean(true);
@@ -221,6 +231,7 @@ Result<Value> count(Interpreter& interpreter, const Value& receiver, const Argum
   if (!part) return Value::integer(0);
   const std::string_view text = part->text();
   QUERN_TRY(interpreter.heap().spend_characters(text.size()));
+  // Before each character and at the end.
   if (wanted.empty()) return Value::integer(count_characters(text) + 1);
   int64_t number = 0;
   for (size_t at = text.find(wanted); at != std::string_view::npos;

@@ -16,6 +16,7 @@ TEST(StringSearch, SplitOnSpace) {
       {"'a b c d'.split(none)", "['a', 'b', 'c', 'd']"},
       {"'a b c d'.split(none, 0)", "['a b c d']"},
       {"'  a b c d'.split(none, 1)", "['a', 'b c d']"},
+      // The rest keeps its spaces at the end; those before it are gone.
       {"'a b c d  '.split(none, 2)", "['a', 'b', 'c d  ']"},
       {"'a b c d'.split(none, 9)", "['a', 'b', 'c', 'd']"},
       {"'a b c d'.split(maxsplit=1)", "['a', 'b c d']"},
@@ -63,6 +64,7 @@ TEST(StringSearch, RsplitCutsFromTheRight) {
       {"'a,b,c'.rsplit(',', 1)", "['a,b', 'c']"},
       {"'a,b,c'.rsplit(',', 2)", "['a', 'b', 'c']"},
       {"',a,'.rsplit(',', 1)", "[',a', '']"},
+      // The third dash stays on the other side than with split().
       {"'a--b---c'.rsplit('--')", "['a', 'b-', 'c']"},
       {"'a--b---c'.rsplit('--', 1)", "['a--b-', 'c']"},
       {"''.rsplit(',')", "['']"},
@@ -92,6 +94,7 @@ TEST(StringSearch, SplitlinesKnowsEveryLineEnd) {
       {"'a\\n'.splitlines(true)", "['a\\n']"},
       {"'\015\\n\\n'.splitlines(keepends=true)", "['\\n', '\\n', '\\n']"},
       {"'a\\nb'.splitlines(false)", "['a', 'b']"},
+      // FS, GS and RS end lines, US does not.
       {"'a\037b'.splitlines()", "['a\\x1fb']"},
   });
 }
@@ -202,6 +205,7 @@ TEST(StringSearch, RfindCountsCharacters) {
   expect_values({
       {"'banana'.rfind('an')", "3"},
       {"'banana'.rfind('x')", "-1"},
+      // The empty text is found last at the end.
       {"'banana'.rfind('')", "6"},
       {"''.rfind('')", "0"},
       {"''.rfind('a')", "-1"},

@@ -18,6 +18,7 @@ bool is_digit_char(char c) {
   return c >= '0' && c <= '9';
 }
 
+// Which bytes from 80 on are letters is not looked at: a name that is none is defined nowhere.
 // Letters of any script may stand in names, as in Python.
 bool is_name_char(char c) {
   const auto byte = static_cast<unsigned char>(c);
@@ -66,6 +67,7 @@ size_t float_end(std::string_view text) {
   size_t end = whole;
   if (end < text.size() && text[end] == '.') {
     const size_t fraction = digits_end(text, end + 1, 10);
+    // A point without digits behind it is an attribute's dot: 1.real.
     if (fraction == end + 1) return 0;
     end = fraction;
   }
@@ -73,6 +75,7 @@ size_t float_end(std::string_view text) {
     size_t exponent = end + 1;
     if (exponent < text.size() && (text[exponent] == '-' || text[exponent] == '+')) ++exponent;
     const size_t exponent_end = digits_end(text, exponent, 10);
+    // An e without digits begins a name.
     if (exponent_end > exponent) end = exponent_end;
   }
   return end == whole ? 0 : end;
@@ -118,6 +121,7 @@ Result<void> Lexer::lex_string() {
   const size_t begin = position_;
   size_t end = begin + 1;
   while (end < source_.size() && source_[end] != source_[begin]) {
+    // A backslash takes the next character with it, so an escaped quote does not end the string.
     end += source_[end] == '\\' ? 2 : 1;
   }
   if (end >= source_.size()) return fail::invalid("The string has no end");
@@ -138,6 +142,8 @@ Result<void> Lexer::lex_number() {
     add(TokenKind::kFloat, begin);
     double& value = tokens_.back().real;
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    // from_chars leaves the value alone when it is out of range. A literal has no sign, so a minus
+    // is that of its exponent.
     const bool is_tiny = digits.find('-') != std::string::npos;
     if (end.ec != std::errc()) value = is_tiny ? 0 : std::numeric_limits<double>::infinity();
     position_ += size;
@@ -169,6 +175,7 @@ Result<void> Lexer::lex_operator() {
   if (c == '(' || c == '[' || c == '{') {
     open_brackets_ += c == '(' ? ')' : c == '[' ? ']' : '}';
   } else if (c == ')' || c == ']' || c == '}') {
+    // Checked here and not in the parser, as }} ends a tag only where no bracket is open.
     if (open_brackets_.empty() || open_brackets_.back() != c) {
       return fail::invalid("'{}' closes nothing", *found);
     }

@@ -54,6 +54,7 @@ Result<std::string> replace_text(Heap& heap, std::string_view text, std::string_
   QUERN_TRY(heap.spend_scan(text.size()));
   if (from.empty()) {
     const size_t num_gaps = text.size() + 1;
+    // The product below would wrap: reserving everything gives the error of the limit.
     if (to.size() > heap.limits().max_bytes / num_gaps) QUERN_TRY(heap.reserve(SIZE_MAX));
     QUERN_TRY(heap.reserve(num_gaps * (to.size() + sizeof(std::string_view))));
     QUERN_TRY(heap.spend_scan(num_gaps * (to.size() + sizeof(std::string_view))));

@@ -36,7 +36,8 @@ Result<Value> mapped(Interpreter& interpreter, const Value& value, const Argumen
   return interpreter.heap().text(map(input.text), input.is_safe);
 }
 
-// Words begin after white space and opening brackets, unlike in str.title().
+// Jinja's title: words begin after white space, hyphens and opening brackets, other than in
+// str.title().
 std::string title_words(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size();) {
@@ -72,7 +73,7 @@ Result<Value> trim(Interpreter& interpreter, const Value& value, const Arguments
   return interpreter.heap().text(std::string(text), input.is_safe);
 }
 
-// replace: of a safe text by an unsafe one escapes the latter.
+// replace: of plain texts, as autoescape is off: the result is never safe, and nothing is escaped.
 Result<Value> replace_filter(Interpreter& interpreter, const Value& value,
                              const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
@@ -105,11 +106,14 @@ Result<Value> indent(Interpreter& interpreter, const Value& value, const Argumen
     QUERN_TRY(heap.reserve(static_cast<size_t>(std::max<int64_t>(width, 0))));
     margin.assign(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
   }
+  // jinja2 adds the same newline before it splits, so that "a\n" has two lines, the second of them
+  // blank.
   // A last newline begins no line of its own here.
   const std::string text = input.text + "\n";
   const std::vector<std::string_view> lines = split_lines(text, false);
   const bool indents_first = bound.truth(1, false);
   const bool indents_blank = bound.truth(2, false);
+  // The product below could wrap; SIZE_MAX is refused with the usual error.
   if (margin.size() > heap.limits().max_bytes / (lines.size() + 1)) {
     QUERN_TRY(heap.reserve(SIZE_MAX));
   }

@@ -20,7 +20,9 @@ TEST(TextFilters, TitleBeginsWordsAfterSpaceAndBrackets) {
       {"'日本 x'|title", "日本 X"},
       {"'a  b'|title", "A  B"},
       {"'\\ta\\nb'|title", "\tA\nB"},
+      // The filter joins upper() of the first character and lower() of the rest, and upper ﬁ is FI.
       {"'ﬁn ﬂ'|title", "FIn FL"},
+      // An apostrophe is inside of a word, other than for str.title().
       {"'o\\'neill'|title", "O'neill"},
       {"'ǆ x'|title", "Ǆ X"},
       {"'mIxEd cAsE'|title", "Mixed Case"},
@@ -144,6 +146,8 @@ TEST(TextFilters, EscapeIsDoneOnce) {
       {"5|e", "5"},
       {"none|e", "None"},
       {"['<']|e", "[&#39;&lt;&#39;]"},
+      // ~ joins texts without escaping, as autoescape is off; + is Markup's own and escapes the
+      // other side.
       {"('<'|e) ~ '<'", "&lt;<"},
       {"('<'|e) + '<'", "&lt;&lt;"},
       {"'<' + ('<'|e)", "&lt;&lt;"},

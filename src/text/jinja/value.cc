@@ -32,6 +32,7 @@ Value Value::undefined(const std::string* name, Origin origin, std::string_view 
   Value value(Kind::kUndefined, Payload{.text = name});
   value.flag_ = static_cast<uint8_t>(origin);
   for (size_t i = 0; i < kTypeNames.size(); ++i) {
+    // An index in place of a text keeps a value at 16 bytes.
     if (kTypeNames[i] == owner) value.owner_ = static_cast<uint8_t>(i);
   }
   return value;

@@ -153,7 +153,7 @@ class Dict {
   // After a removal, which moves all later entries.
   void rebuild_index();
 
-  // Entries, and their places by key once there are kIndexedSize of them.
+  // Entries, and their places by key once there are more than kIndexedSize.
   std::vector<Entry> entries_;
   std::map<Value, size_t, KeyLess> index_;
 };

@@ -19,7 +19,7 @@ Result<bool> plain(Interpreter&, const Value& value, const Arguments& arguments)
   return check(value);
 }
 
-// The tests of types: booleans are integers and numbers, as in Python.
+// The tests of types. A boolean is a number, as in Python, but Jinja's `integer` leaves it out.
 bool is_defined(const Value& value) {
   return !value.is_undefined();
 }
@@ -122,6 +122,7 @@ Result<bool> same_as(Interpreter& interpreter, const Value& value, const Argumen
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("sameas", {"other"}, 1));
   const Value other = bound.value(0);
   if (value.kind() != other.kind()) return false;
+  // What can change is the same only if it is one object; the kinds from kNamespace on are such.
   if (value.is_list() || value.is_dict() || value.kind() >= Kind::kNamespace) {
     return value.address() == other.address();
   }

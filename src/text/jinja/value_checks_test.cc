@@ -48,7 +48,7 @@ TEST(ValueChecks, Callable) {
   });
 }
 
-// The only test that an undefined value may meet.
+// What a template asks before it uses a value that may be absent.
 TEST(ValueChecks, Defined) {
   expect_values({
       {"missing is defined", "False"},
@@ -180,7 +180,7 @@ TEST(ValueChecks, Integer) {
   });
 }
 
-// With infinities.
+// No integer is one, whatever its value.
 TEST(ValueChecks, Float) {
   expect_values({
       {"missing is float", "False"},
@@ -246,7 +246,7 @@ TEST(ValueChecks, String) {
   });
 }
 
-// Dicts and namespaces.
+// Dicts alone: a namespace has attributes and no keys.
 TEST(ValueChecks, Mapping) {
   expect_values({
       {"missing is mapping", "False"},
@@ -293,6 +293,7 @@ TEST(ValueChecks, Iterable) {
 // What has a length and items.
 TEST(ValueChecks, Sequence) {
   expect_values({
+      // An undefined value has a length of 0 and can be iterated over.
       {"missing is sequence", "True"},
       {"missing is not sequence", "False"},
       {"range(3) is sequence", "True"},
@@ -339,6 +340,7 @@ TEST(ValueChecks, Even) {
   expect_templates({
       {"{% for v in [0, 1, -1, 2, 2.0, 3.0, 2.5, true, false] %}{{ 1 if v is even else 0 }}{% "
        "endfor %}",
+       // Of 0, 2 and 2.0, and false: true is 1.
        "100110001"},
   });
   expect_refused({
@@ -364,7 +366,7 @@ TEST(ValueChecks, Odd) {
   });
 }
 
-// Of texts, as str.islower.
+// str.islower of the value's text: 'range(0, 3)' is in lower case, 'True' and digits are not.
 TEST(ValueChecks, Lower) {
   expect_values({
       {"missing is lower", "False"},
@@ -386,7 +388,7 @@ TEST(ValueChecks, Lower) {
   });
 }
 
-// Of texts, as str.isupper.
+// str.isupper of the value's text.
 TEST(ValueChecks, Upper) {
   expect_values({
       {"missing is upper", "False"},
@@ -444,6 +446,7 @@ TEST(ValueChecks, DivisibilitySamenessMembership) {
       {"6.0 is divisibleby 3", "True"},
       {"none is sameas none", "True"},
       {"true is sameas true", "True"},
+      // Identity, not equality; small integers are one object in Python, and lists never are.
       {"1 is sameas true", "False"},
       {"1 is sameas 1.0", "False"},
       {"[] is sameas []", "False"},
@@ -472,6 +475,7 @@ TEST(ValueChecks, DivisibilitySamenessMembership) {
       "1 is in 5",
       "1 is nope",
       "1 is not nope",
+      // Jinja refuses chains of tests.
       "2 is even is odd",
 
   });

@@ -45,6 +45,7 @@ int compare_mixed(int64_t a, double b) {
   if (std::isnan(b) || b >= 0x1p63) return -1;
   if (b < -0x1p63) return 1;
   const double whole = std::floor(b);
+  // A float below 2^63 has a floor that fits; where it equals the integer, the fraction decides.
   const int order = three_way(a, static_cast<int64_t>(whole));
   return order != 0 ? order : three_way(whole, b);
 }
@@ -183,6 +184,7 @@ bool is_hashable(const Value& value) {
 // Only for hashable values.
 int compare_keys(const Value& a, const Value& b) {
   const int rank = key_rank(a);
+  // Undefined and none have one value each: equal rank is equality.
   if (const int order = three_way(rank, key_rank(b)); order != 0 || rank <= 0) return order;
   if (rank == 1) return compare_numbers(a, b);
   if (rank == 2) return three_way(a.text(), b.text());

@@ -106,6 +106,7 @@ TEST_F(ValueTest, TruthIsPythons) {
   EXPECT_FALSE(is_truthy(heap.list({})));
   EXPECT_FALSE(is_truthy(tuple({})));
   EXPECT_TRUE(is_truthy(heap.list({Value()})));
+  // Python cannot know whether a generator will give anything.
   EXPECT_TRUE(is_truthy(heap.list({}, ListKind::kGenerator)));
   EXPECT_FALSE(is_truthy(heap.dict()));
   EXPECT_TRUE(is_truthy(heap.name_space()));
@@ -119,6 +120,7 @@ TEST_F(ValueTest, ReprOfStringsChoosesItsQuotes) {
   EXPECT_EQ(repr(text("'\"")), "'\\'\"'");
   EXPECT_EQ(repr(text("\n\t\r\\\x01\x7f")), "'\\n\\t\\r\\\\\\x01\\x7f'");
   EXPECT_EQ(repr(text("é日🙂")), "'é日🙂'");
+  // What is not printable is escaped with as few digits as it needs.
   EXPECT_EQ(repr(text("\u00a0\u200b\U000e0001")), "'\\xa0\\u200b\\U000e0001'");
   EXPECT_EQ(repr(heap.text("<", true)), "Markup('<')");
 }
@@ -214,6 +216,7 @@ TEST_F(ValueTest, OnlyImmutableValuesAreHashable) {
   EXPECT_FALSE(is_hashable(heap.name_space()));
   Value deep = tuple({});
   for (int i = 0; i < 7; ++i) deep = tuple({deep});
+  // Eight tuples in one another are allowed and eleven are not: comparing keys recurses.
   EXPECT_TRUE(is_hashable(deep));
   for (int i = 0; i < 3; ++i) deep = tuple({deep});
   EXPECT_FALSE(is_hashable(deep));
@@ -249,6 +252,8 @@ TEST_F(ValueTest, DictsKeepTheOrderOfInsertion) {
     Dict dict;
     std::vector<std::pair<int64_t, int64_t>> model;
     for (int step = 0; step < 120; ++step) {
+      // More keys than the size from which a dict has an index, so it gets and loses it; keys are
+      // integers or the equal floats.
       const auto key = static_cast<int64_t>(random() % 24);
       const auto at = std::find_if(model.begin(), model.end(),
                                    [&](const auto& entry) { return entry.first == key; });
@@ -275,6 +280,7 @@ TEST_F(ValueTest, DictsKeepTheOrderOfInsertion) {
 
 // With and without the index of large dicts.
 TEST_F(ValueTest, DictsFindTextsByEitherLookUp) {
+  // 12 entries are still searched one by one.
   for (const int size : {0, 1, 12, 13, 40}) {
     Dict dict;
     for (int i = 0; i < size; ++i) dict.set(text("k" + std::to_string(i)), Value::integer(i));
@@ -345,6 +351,7 @@ TEST_F(ValueTest, SortedOrderFailsWhereKeysHaveNone) {
   EXPECT_FALSE(sorted_order(heap, {Value::none(), Value::none()}));
   EXPECT_TRUE(sorted_order(heap, {Value::none(), Value::none()}, {false, true}));
   EXPECT_FALSE(sorted_order(heap, {Value::none(), Value::integer(1)}, {false, true}));
+  // One key needs no comparison.
   EXPECT_TRUE(sorted_order(heap, {Value::none()}));
 }
 

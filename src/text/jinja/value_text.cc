@@ -34,6 +34,7 @@ void append_escaped(uint32_t code_point, char quote, std::string& out) {
   if (code_point == '\\' || code_point == static_cast<uint32_t>(quote)) {
     out += '\\';
     out += static_cast<char>(code_point);
+  // The shortest of \x, \u and \U that holds the code point, in lower-case digits.
   } else if (is_printable(code_point)) {
     append_utf8(code_point, out);
   } else if (code_point < 0x100) {
@@ -47,6 +48,7 @@ void append_escaped(uint32_t code_point, char quote, std::string& out) {
 
 // In single quotes, or in double ones where the text has only single ones inside.
 void append_quoted(std::string_view text, std::string& out) {
+  // Python's rule: single quotes, unless the text has single ones and no double ones.
   const bool has_single = text.find('\'') != std::string_view::npos;
   const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
   out += quote;
@@ -55,6 +57,7 @@ void append_quoted(std::string_view text, std::string& out) {
     if (step.status == Utf8Status::kValid) {
       append_escaped(step.code_point, quote, out);
     } else {
+      // Bytes that are no UTF-8 pass through; Python could not hold them.
       out += text.substr(0, step.size);
     }
     text.remove_prefix(step.size);
@@ -72,6 +75,9 @@ class Printer {
     if (depth > kMaxValueDepth) {
       return fail::invalid("A value nests over {} levels deep", kMaxValueDepth);
     }
+    // What was written is charged after it was written: a part is small, or a value below it has
+    // been charged already. The same items are charged at each level, which bounds a value that
+    // holds itself many times over.
     const size_t begin = out_.size();
     QUERN_TRY(append(value, depth));
     QUERN_TRY(heap_.spend_scan(out_.size() - begin));
@@ -98,6 +104,7 @@ class Printer {
         out_ += float_text(value.real());
         return {};
       case Kind::kString:
+        // \x00: one byte becomes four.
         QUERN_TRY(heap_.reserve(value.text().size() * 4));
         if (value.is_safe()) out_ += "Markup(";
         append_quoted(value.text(), out_);
@@ -121,6 +128,7 @@ class Printer {
 
   // [a, b], (a,), or the label of a range, view or generator.
   Result<void> list(const List& list, int depth) {
+    // A generator is not walked by printing it, which would use it up.
     if (list.kind == ListKind::kRange || list.kind == ListKind::kGenerator) {
       out_ += list.label.empty() ? "<generator object>" : list.label;
       return {};
@@ -173,6 +181,7 @@ bool is_truthy(const Value& value) {
     case Kind::kString:
       return !value.text().empty();
     case Kind::kList:
+      // A generator is true in Python, which cannot know whether anything will come.
       return value.list().kind == ListKind::kGenerator || !value.list().items.empty();
     case Kind::kDict:
       return value.dict().size() > 0;
@@ -185,6 +194,7 @@ bool is_truthy(const Value& value) {
 
 // Appended within the limits of the heap.
 Result<void> append_text(Heap& heap, const Value& value, std::string& out) {
+  // str() of Jinja's Undefined is empty; its repr() is "Undefined".
   if (value.is_undefined()) return {};
   if (value.is_string()) {
     QUERN_TRY(heap.spend_scan(value.text().size()));
@@ -215,6 +225,8 @@ std::string float_text(double number) {
   const std::string_view text(buffer, static_cast<size_t>(end.ptr - buffer));
   const size_t exponent_at = text.find('e');
   const int exponent = std::atoi(std::string(text.substr(exponent_at + 1)).c_str());
+  // The layout of repr() in CPython; to_chars writes two digits of an exponent at least, as it
+  // does.
   if (exponent < -4 || exponent >= 16) return std::string(text);
   const bool is_negative = text[0] == '-';
   std::string digits;
