@@ -8,6 +8,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -192,6 +193,15 @@ Result<void> check_receipt_flags(const RunFlags& flags) {
   return {};
 }
 
+// Before the work: a receipt that cannot be written would lose the run that it is of. Nothing is
+// put in place here, so an older receipt stays until there is a new one.
+Result<void> check_receipt_path(const RunFlags& flags) {
+  if (flags.receipt.empty()) return {};
+  const auto file = AtomicFile::create(flags.receipt);
+  if (file) return {};
+  return tl::unexpected(file.error().with_context("--receipt"));
+}
+
 // Options that would do nothing are refused: who gives them expects something.
 Result<void> check_run_flags(const RunFlags& flags) {
   if (!flags.system.empty() && !flags.is_chat) {
@@ -224,6 +234,7 @@ Result<void> run(RunFlags& flags, bool has_prompt) {
   QUERN_TRY(flags.sampler.apply_to(flags.generate, flags.is_quiet));
   QUERN_TRY(check_run_flags(flags));
   QUERN_TRY(check_receipt_flags(flags));
+  QUERN_TRY(check_receipt_path(flags));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_quiet));
   QUERN_TRY(flags.sampler.resolve_tokens(engine->tokenizer(), flags.generate.sampler));
   QUERN_ASSIGN_OR_RETURN(const auto ids, encode_prompt(*engine, flags, prompt));

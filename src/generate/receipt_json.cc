@@ -1,5 +1,8 @@
 // Receipts as JSON: {"quern_receipt": 1, "model": {...}, ..., "digests": {"model": "...", ...}}.
 // Every part has a digest, which finds changes before anything runs; it is no signature.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -22,8 +25,8 @@ constexpr int kFormatVersion = 1;
 // A step takes about 50 bytes: room for millions.
 constexpr size_t kMaxReceiptBytes = size_t{256} << 20;
 // Each has a digest.
-constexpr std::array kParts = {"made_by", "model",  "operations", "options",
-                               "sampler", "prompt", "tokens",     "logits"};
+constexpr std::array<std::string_view, 8> kParts = {"made_by", "model",  "operations", "options",
+                                                    "sampler", "prompt", "tokens",     "logits"};
 
 // Of the text as this library prints it: order and spaces count.
 std::string digest_of(const ordered_json& part) {
@@ -337,10 +340,22 @@ Result<void> read_operations(const ordered_json& json, Receipt& receipt) {
   return reader.finish();
 }
 
-// Every part is there and as it was written.
+// A member that no reader looks at has no digest either: it would say something unchecked.
+Result<void> check_keys(const ordered_json& json) {
+  for (const auto& [key, value] : json.items()) {
+    const bool is_part = std::ranges::find(kParts, key) != kParts.end();
+    if (is_part || key == "quern_receipt" || key == "digests") continue;
+    return fail::invalid(
+        "The receipt has the unknown key '{}'; its keys are quern_receipt, {} and digests.", key,
+        fmt::join(kParts, ", "));
+  }
+  return {};
+}
+
+// Every part is there and as it was written, and so are the digests: one for each part.
 Result<void> check_digests(const ordered_json& json) {
   const auto digests = json.find("digests");
-  for (const char* part : kParts) {
+  for (const std::string_view part : kParts) {
     const auto content = json.find(part);
     if (content == json.end()) return fail::invalid("The receipt has no '{}'.", part);
     const bool has_digest = digests != json.end() && digests->is_object() &&
@@ -352,6 +367,11 @@ Result<void> check_digests(const ordered_json& json) {
     return fail::data_loss(
         "The receipt's '{}' do not match their digest: the receipt was changed after the run.",
         part);
+  }
+  for (const auto& [key, value] : digests->items()) {
+    if (std::ranges::find(kParts, key) == kParts.end()) {
+      return fail::invalid("The receipt has a digest of '{}', which is no part of it.", key);
+    }
   }
   return {};
 }
@@ -374,7 +394,7 @@ std::string receipt_to_json(const Receipt& receipt) {
                        {"tokens", receipt.tokens},
                        {"logits", receipt.logits}};
   ordered_json digests = ordered_json::object();
-  for (const char* part : kParts) digests[part] = digest_of(json[part]);
+  for (const std::string_view part : kParts) digests[part] = digest_of(json[part]);
   json["digests"] = std::move(digests);
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -394,6 +414,7 @@ Result<Receipt> parse_receipt(std::string_view text) {
     return fail::unimplemented("The receipt has version {}; this build reads version {}.", version,
                                kFormatVersion);
   }
+  QUERN_TRY(check_keys(json));
   QUERN_TRY(check_digests(json));
   Receipt receipt;
   QUERN_TRY(read_made_by(json["made_by"], receipt));

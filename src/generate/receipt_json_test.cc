@@ -264,6 +264,22 @@ TEST(ReceiptJson, WrongMembersAreNamed) {
   }
 }
 
+// What nothing reads has no digest, and a digest of nothing is no better.
+TEST(ReceiptJson, UnknownKeysAreNamed) {
+  Json json = example_json();
+  json["note"] = "made on a Monday";
+  EXPECT_EQ(error_of(json),
+            "The receipt has the unknown key 'note'; its keys are quern_receipt, made_by, model, "
+            "operations, options, sampler, prompt, tokens, logits and digests.");
+  json = example_json();
+  json["Tokens"] = json["tokens"];
+  EXPECT_TRUE(error_of(json).starts_with("The receipt has the unknown key 'Tokens'; "));
+  json = example_json();
+  json["digests"]["note"] = "00";
+  EXPECT_EQ(error_of(json), "The receipt has a digest of 'note', which is no part of it.");
+  EXPECT_EQ(error_of(example_json()), "no error");
+}
+
 // Cuts of a real one, and other JSON.
 TEST(ReceiptJson, TextThatIsNoReceipt) {
   const std::string no_receipt =
