@@ -4,6 +4,7 @@
 
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/progress_bar.h"
 #include "generate/receipt.h"
 
@@ -19,6 +20,8 @@ struct CheckFlags {
 // Exit code 1 where the bits differ; the error names the first step.
 Result<void> check(CheckFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const Receipt receipt, read_receipt(flags.receipt));
+  QUERN_TRY(check_device_options(register_backends(), flags.options.device,
+                                 flags.options.device_options));
   ProgressBar bar("Loading");
   flags.options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const auto report = check_receipt(receipt, flags.options);

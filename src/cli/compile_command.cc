@@ -47,11 +47,17 @@ Result<void> check_pass_names(const std::vector<std::string>& names) {
 }
 
 // Sizes that are worth a look: one decoded token and a prompt, or what was asked for.
-Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const GraphSource& source) {
+Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, bool has_tokens,
+                                           const GraphSource& source) {
   std::vector<MemoryPhase> phases;
   // Unbound symbols are 1. Only a model has phases; other graphs know nothing of tokens.
   if (!source.files || !flags.bindings.empty()) {
-    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_symbols(flags.bindings, 1));
+    if (has_tokens) {
+      return fail::invalid("--tokens has no effect {}; --bind gives the extents.",
+                           source.files ? "beside --bind" : "on a graph");
+    }
+    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols,
+                           bind_symbols(source.graph(), flags.bindings, 1));
     phases.push_back({"run", symbols});
     return phases;
   }
@@ -66,15 +72,21 @@ Result<std::vector<MemoryPhase>> phases_of(const CompileFlags& flags, const Grap
 }
 
 // Nothing runs: a device of the backend's usual kind is assumed.
-Result<void> compile(const CompileFlags& flags) {
+Result<void> compile(const CompileFlags& flags, bool has_tokens) {
   QUERN_TRY(check_pass_names(flags.print_before));
   QUERN_TRY(check_pass_names(flags.print_after));
   QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
+  QUERN_ASSIGN_OR_RETURN(const auto phases, phases_of(flags, has_tokens, source));
   QUERN_ASSIGN_OR_RETURN(EngineOptions options, flags.engine.options());
   const BackendRegistry backends = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
   QUERN_ASSIGN_OR_RETURN(const Capabilities capabilities,
                          backend->default_caps(options.device_options.isa));
+  const std::string& isa = options.device_options.isa;
+  if (!isa.empty() && isa != capabilities.arch) {
+    return fail::invalid("--isa {} has no effect on device {}, which always runs as {}.", isa,
+                         backend->name(), capabilities.arch);
+  }
   CompileReport report{.source = source.description(),
                        .backend = std::string(backend->name()),
                        .arch = capabilities.arch,
@@ -90,7 +102,6 @@ Result<void> compile(const CompileFlags& flags) {
   report.fused = report_fused(artifact->graph());
   report.nodes_after = artifact->graph().nodes().size();
   if (flags.has_ir) report.ir = print_graph(artifact->graph());
-  QUERN_ASSIGN_OR_RETURN(const auto phases, phases_of(flags, source));
   QUERN_ASSIGN_OR_RETURN(report.memory, report_memory(*artifact, phases));
   if (flags.is_json) {
     fmt::print("{}\n", to_json(report).dump(1));
@@ -114,17 +125,18 @@ void set_up_compile(OptionSet& command, Action& action) {
   command.add_option("--print-after", flags->print_after, "The same after it").repeatable();
   command.add_flag("--ir", flags->has_ir, "Print the IR that runs");
   command.add_flag("--plan", flags->has_plan, "Print where each value lives");
-  command
-      .add_option("--tokens", flags->tokens, "Tokens of a prompt, for the sizes of a model's plan")
-      .range(1, 1 << 24)
-      .show_default();
+  const Option tokens = command
+                            .add_option("--tokens", flags->tokens,
+                                        "Tokens of a prompt, for the sizes of a model's plan")
+                            .range(1, 1 << 24)
+                            .show_default();
   command
       .add_option("--bind", flags->bindings,
                   "SYMBOL=N: an extent for the sizes, such as T=4; repeatable")
       .repeatable();
   command.add_flag("--json", flags->is_json, "Report as JSON");
   command.footer("Example: quern compile model.gguf --print-after fuse_products --plan");
-  action = [flags] { return compile(*flags); };
+  action = [flags, tokens] { return compile(*flags, tokens.is_given()); };
 }
 
 }  // namespace quern::cli

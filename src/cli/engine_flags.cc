@@ -8,6 +8,7 @@
 #include "base/environment.h"
 #include "base/fail.h"
 #include "base/thread_pool.h"
+#include "cli/device_flags.h"
 #include "cli/progress_bar.h"
 
 namespace quern::cli {
@@ -177,6 +178,7 @@ Result<EngineOptions> EngineFlags::options() const {
 // The bar is gone before an error is printed.
 Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   QUERN_ASSIGN_OR_RETURN(EngineOptions options, this->options());
+  QUERN_TRY(check_device_options(register_backends(), device, options.device_options));
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   auto engine = Engine::open(model, options);

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/pass_flags.h"
 #include "cli/tensor_files.h"
 #include "formats/manifest/manifest.h"
@@ -107,8 +108,22 @@ Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   return write_safetensors(flags.outputs_file, tensors);
 }
 
+// Before anything is read or run.
+Result<void> check_output_files(const ExecFlags& flags) {
+  for (const std::string& text : flags.outputs) {
+    QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
+    QUERN_TRY(check_tensor_path(parts.second, fmt::format("--output {}", parts.first)));
+  }
+  if (flags.outputs_file.empty() || flags.outputs_file.ends_with(".safetensors")) return {};
+  return fail::invalid(
+      "--outputs: '{}' does not end in .safetensors, which is what it is written "
+      "as.",
+      flags.outputs_file);
+}
+
 // Compile, read, run, write, describe.
 Result<void> exec(const ExecFlags& flags) {
+  QUERN_TRY(check_output_files(flags));
   QUERN_ASSIGN_OR_RETURN(const ManifestOptions options, manifest_options(flags));
   QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
                          read_manifest(flags.manifest, builtin_ops(), options));
@@ -117,7 +132,7 @@ Result<void> exec(const ExecFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const auto weights, open_weight_files(files));
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
-  QUERN_ASSIGN_OR_RETURN(const auto device, backend->open({flags.threads, flags.isa}));
+  QUERN_ASSIGN_OR_RETURN(const auto device, open_device(*backend, {flags.threads, flags.isa}));
   CompileOptions compile;
   compile.numerics = *find_numerics(flags.numerics);
   QUERN_TRY(flags.passes.apply(compile));

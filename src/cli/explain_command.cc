@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/device_flags.h"
 #include "cli/explain_report.h"
 #include "cli/graph_source.h"
 #include "cli/node_times.h"
@@ -26,6 +27,8 @@ struct ExplainFlags {
   bool is_summary = false;
   bool is_json = false;
   std::string html;
+  // Sizes that only models have.
+  std::vector<std::pair<std::string_view, Option>> model_sizes;
 };
 
 // What is compiled once and explained for each phase.
@@ -49,11 +52,27 @@ Result<ExplainPhase> explain_phase(const Compiled& compiled, const RunSize& size
   return phase;
 }
 
+// Sizes of a model say nothing of a graph, nor the other way round.
+Result<void> check_sizes(const ExplainFlags& flags, const GraphSource& source) {
+  if (source.files && !flags.bindings.empty()) {
+    return fail::invalid(
+        "--bind {} has no effect on a model; --tokens, --cached and --phase give its sizes.",
+        flags.bindings[0]);
+  }
+  for (const auto& [name, option] : flags.model_sizes) {
+    if (source.files || !option.is_given()) continue;
+    return fail::invalid("{} has no effect on a graph; --bind gives the extents.", name);
+  }
+  return {};
+}
+
 // Decoding and prefill for models; one run for graphs.
 Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSource& source) {
+  QUERN_TRY(check_sizes(flags, source));
   std::vector<RunSize> sizes;
   if (!source.files) {
-    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols, bind_symbols(flags.bindings, 1));
+    QUERN_ASSIGN_OR_RETURN(const SymbolValues symbols,
+                           bind_symbols(source.graph(), flags.bindings, 1));
     sizes.push_back({.name = "run", .tokens = 0, .cached_rows = 0, .symbols = symbols});
     return sizes;
   }
@@ -72,10 +91,11 @@ Result<std::vector<RunSize>> sizes_of(const ExplainFlags& flags, const GraphSour
 // Compiles once; measures only where that is asked for.
 Result<ExplainReport> make_report(const ExplainFlags& flags) {
   QUERN_ASSIGN_OR_RETURN(const GraphSource source, open_graph_source(flags.engine));
+  QUERN_ASSIGN_OR_RETURN(const auto sizes, sizes_of(flags, source));
   QUERN_ASSIGN_OR_RETURN(const EngineOptions options, flags.engine.options());
   const BackendRegistry backends = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
-  QUERN_ASSIGN_OR_RETURN(const auto device, backend->open(options.device_options));
+  QUERN_ASSIGN_OR_RETURN(const auto device, open_device(*backend, options.device_options));
   QUERN_ASSIGN_OR_RETURN(
       const auto artifact,
       compile_graph(source.graph(), *backend, device->capabilities(), options.compile));
@@ -88,8 +108,6 @@ Result<ExplainReport> make_report(const ExplainFlags& flags) {
                        .numerics = flags.engine.numerics,
                        .is_measured = flags.is_measured,
                        .phases = {}};
-  QUERN_ASSIGN_OR_RETURN(const auto sizes, sizes_of(flags, source));
-  // Null where nothing is measured; times of nodes are then predictions alone.
   std::unique_ptr<NodeTimes> times;
   if (flags.is_measured && source.files) {
     QUERN_ASSIGN_OR_RETURN(times, NodeTimes::of_model(flags.engine, *artifact, flags.is_json));
@@ -132,17 +150,21 @@ void set_up_explain(OptionSet& command, Action& action) {
   auto flags = std::make_shared<ExplainFlags>();
   flags->engine.add_to(command);
   command.describe("MODEL", "GGUF file, manifest (.yaml), or a file with a graph's text");
-  command.add_option("--phase", flags->phase, "Of a model: decode (one token), prefill, or both")
-      .one_of({"decode", "prefill", "both"})
-      .show_default();
-  command.add_option("--tokens", flags->tokens, "Tokens of the prompt in prefill")
-      .range(1, 1 << 20)
-      .show_default();
-  command
-      .add_option("--cached", flags->cached_rows,
-                  "Rows in the key-value cache before a decoded token")
-      .range(0, 1 << 20)
-      .show_default();
+  const Option phase =
+      command
+          .add_option("--phase", flags->phase, "Of a model: decode (one token), prefill, or both")
+          .one_of({"decode", "prefill", "both"})
+          .show_default();
+  const Option tokens =
+      command.add_option("--tokens", flags->tokens, "Tokens of a model's prompt in prefill")
+          .range(1, 1 << 20)
+          .show_default();
+  const Option cached = command
+                            .add_option("--cached", flags->cached_rows,
+                                        "Rows in a model's key-value cache before a decoded token")
+                            .range(0, 1 << 20)
+                            .show_default();
+  flags->model_sizes = {{"--phase", phase}, {"--tokens", tokens}, {"--cached", cached}};
   command
       .add_option("--bind", flags->bindings,
                   "SYMBOL=N: an extent of a graph, such as T=4; repeatable")

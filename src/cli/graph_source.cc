@@ -3,9 +3,11 @@
 #include "cli/graph_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <fstream>
+#include <set>
 
 #include "base/fail.h"
 #include "cli/text_file.h"
@@ -21,6 +23,17 @@ bool is_model_file(const std::string& path) {
   // A file that cannot be read has no magic; the branch that reads it as text reports it.
   std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
   return std::string_view(magic, sizeof(magic)) == "GGUF";
+}
+
+// Of all values; none has another one than the inputs that it is made of.
+std::set<char> symbols_of(const Graph& graph) {
+  std::set<char> symbols;
+  for (const Value& value : graph.values()) {
+    for (const Dim& dim : value.type.dims) {
+      if (!dim.is_constant()) symbols.insert(dim.symbol);
+    }
+  }
+  return symbols;
 }
 
 }  // namespace
@@ -59,7 +72,9 @@ Result<GraphSource> open_graph_source(const EngineFlags& flags) {
 }
 
 // All symbols have a value afterwards; the last binding of a letter counts.
-Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback) {
+Result<SymbolValues> bind_symbols(const Graph& graph, const std::vector<std::string>& bindings,
+                                  int64_t fallback) {
+  const std::set<char> known = symbols_of(graph);
   SymbolValues symbols;
   // A graph may use any letter, and an unbound one would have no size.
   for (char symbol = 'A'; symbol <= 'Z'; ++symbol) symbols.set(symbol, fallback);
@@ -73,6 +88,10 @@ Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int6
       if (parsed.ec != std::errc{} || parsed.ptr != end) value = -1;
     }
     if (value < 0) return fail::invalid("--bind {} is no binding such as T=4.", binding);
+    if (!known.contains(binding[0])) {
+      return fail::invalid("--bind {}: the graph has no symbol {}; it has {}.", binding, binding[0],
+                           known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
+    }
     symbols.set(binding[0], value);
   }
   return symbols;

@@ -27,9 +27,10 @@ struct GraphSource {
 // Errors name the path.
 Result<GraphSource> open_graph_source(const EngineFlags& flags);
 
-// Values for the symbols of a graph: those given as "T=4", else `fallback`.
-// Errors: a text that is no binding of a letter to a number of 0 or more.
-// Letters from A to Z; a letter that the graph does not use is allowed.
-Result<SymbolValues> bind_symbols(const std::vector<std::string>& bindings, int64_t fallback);
+// Values for the symbols of `graph`: those given as "T=4", else `fallback`.
+// Errors: a text that is no binding of a letter to a number of 0 or more; a letter that is no
+// symbol of the graph, with those that are.
+Result<SymbolValues> bind_symbols(const Graph& graph, const std::vector<std::string>& bindings,
+                                  int64_t fallback);
 
 }  // namespace quern::cli

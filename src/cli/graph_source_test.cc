@@ -78,25 +78,45 @@ TEST_F(GraphSourceTest, ErrorsNameTheFile) {
                                   ":1: The manifest has version 7; this build reads version 1.");
 }
 
+// With symbols A, T and Z.
+Graph symbolic_graph() {
+  return *parse_graph(
+      "graph {\n  %x = Input() {type = \"f32[T, 2A, Z]\"} : f32[T, 2A, Z]\n"
+      "  output y = %x\n}\n",
+      builtin_ops());
+}
+
 // The fallback holds for all others.
 TEST(BindSymbols, LettersHaveNumbers) {
-  const auto bound = bind_symbols({"T=4", "A=0", "T=5", "Z=9223372036854775807"}, 1);
+  const Graph graph = symbolic_graph();
+  const auto bound = bind_symbols(graph, {"T=4", "A=0", "T=5", "Z=9223372036854775807"}, 1);
   ASSERT_TRUE(bound) << bound.error().message;
   EXPECT_EQ(bound->get('T'), 5);  // the last one counts
   EXPECT_EQ(bound->get('A'), 0);
   EXPECT_EQ(bound->get('Z'), INT64_MAX);
   EXPECT_EQ(bound->get('R'), 1);
-  EXPECT_EQ(bind_symbols({}, 7)->get('B'), 7);
+  EXPECT_EQ(bind_symbols(graph, {}, 7)->get('B'), 7);
 }
 
 // Whole arguments, not their begins.
 TEST(BindSymbols, OtherFormsAreRefused) {
   for (const char* bad : {"", "T", "T=", "=4", "t=4", "TT=4", "T=-1", "T=4x", "T= 4", "T=+4",
                           "T=9223372036854775808", "T:4", "4=T", "T==4"}) {
-    const auto bound = bind_symbols({bad}, 1);
+    const auto bound = bind_symbols(symbolic_graph(), {bad}, 1);
     ASSERT_FALSE(bound) << bad;
     EXPECT_EQ(bound.error().message, "--bind " + std::string(bad) + " is no binding such as T=4.");
   }
+}
+
+// A binding without effect is a mistake.
+TEST(BindSymbols, LettersMustBeSymbolsOfTheGraph) {
+  const auto bound = bind_symbols(symbolic_graph(), {"T=1", "R=4"}, 1);
+  ASSERT_FALSE(bound);
+  EXPECT_EQ(bound.error().message, "--bind R=4: the graph has no symbol R; it has A, T, Z.");
+  const Graph fixed = *parse_graph(
+      "graph {\n  %x = Input() {type = \"f32[2]\"} : f32[2]\n  output y = %x\n}\n", builtin_ops());
+  EXPECT_EQ(bind_symbols(fixed, {"T=1"}, 1).error().message,
+            "--bind T=1: the graph has no symbol T; it has none.");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
+#include "cli/tensor_files.h"
 #include "cli/token_list.h"
 #include "formats/npy.h"
 
@@ -22,6 +23,7 @@ struct LogitsFlags {
 
 // All rows at once in memory: for comparisons with other engines, on short prompts.
 Result<void> logits(const LogitsFlags& flags, bool has_prompt) {
+  QUERN_TRY(check_tensor_path(flags.output, "--output", true));
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(false));
   std::vector<int32_t> ids;
   if (has_prompt) {
@@ -55,7 +57,8 @@ void set_up_logits(OptionSet& command, Action& action) {
   const Option prompt =
       input.add_option("--prompt", flags->prompt, "Text, with the model's begin token");
   input.add_option("--tokens", flags->tokens, "Token ids: 1,2,3");
-  command.add_option("--output", flags->output, "File for f32 [tokens, vocabulary]").required();
+  command.add_option("--output", flags->output, ".npy file for f32 [tokens, vocabulary]")
+      .required();
   command.add_option("--chunk", flags->chunk, "Tokens fed at a time; 0: all")
       .non_negative()
       .show_default();

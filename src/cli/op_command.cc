@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/tensor_files.h"
 #include "conformance/host_values.h"
 #include "conformance/inventory.h"
@@ -94,9 +95,8 @@ constexpr size_t kMostPrinted = 64;
 
 // NAME: type[shape] = [values].
 Result<void> print_result(const std::string& name, const Tensor& tensor) {
-  QUERN_ASSIGN_OR_RETURN(std::vector<double> values, numbers_of(tensor));
-  const size_t total = values.size();
-  values.resize(std::min(total, kMostPrinted));
+  QUERN_ASSIGN_OR_RETURN(const auto values, element_texts(tensor, kMostPrinted));
+  const auto total = static_cast<size_t>(num_numbers(tensor));
   fmt::print("{}: {} = [{}{}]\n", name, type_of(tensor).to_string(), fmt::join(values, ", "),
              total > kMostPrinted ? fmt::format(", ... {} more", total - kMostPrinted) : "");
   return {};
@@ -117,10 +117,11 @@ Result<void> write_results(const OpDef& op, const RunResult& result,
   return {};
 }
 
-// Two outputs in one file would leave one of them.
-Result<void> check_distinct(const std::vector<PortValue>& files) {
+// Two outputs in one file would leave one of them; a name that is of no format would mislead.
+Result<void> check_output_files(const std::vector<PortValue>& files) {
   std::set<std::string> paths;
   for (const PortValue& file : files) {
+    QUERN_TRY(check_tensor_path(file.text, fmt::format("--output {}", file.name)));
     if (!paths.insert(file.text).second) {
       return fail::invalid("Two outputs would be written to '{}'.", file.text);
     }
@@ -136,14 +137,14 @@ Result<void> run(const OpFlags& flags) {
   set_precision(*op, flags.dtype, attributes);
   QUERN_ASSIGN_OR_RETURN(const auto input_files, bind_inputs(*op, attributes, flags.inputs));
   QUERN_ASSIGN_OR_RETURN(const auto output_files, bind_outputs(*op, flags.outputs));
-  QUERN_TRY(check_distinct(output_files));
+  QUERN_TRY(check_output_files(output_files));
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
   QUERN_ASSIGN_OR_RETURN(const auto inputs, read_inputs(input_files, flags.dtype));
   QUERN_ASSIGN_OR_RETURN(const Graph graph,
                          one_op_graph(builtin_ops(), flags.id, inputs, attributes));
   QUERN_ASSIGN_OR_RETURN(const auto device,
-                         backend->open({.num_threads = flags.threads, .isa = flags.isa}));
+                         open_device(*backend, {.num_threads = flags.threads, .isa = flags.isa}));
   QUERN_ASSIGN_OR_RETURN(const RunResult result,
                          run_one_op(*backend, *device, graph, one_op_arguments(inputs)));
   return write_results(*op, result, output_files);

@@ -247,9 +247,10 @@ Option OptionSet::add_help_flag(bool& target, const std::string& help) {
   return add_flag("-h,--help", target, help);
 }
 
-// As the library lays it out.
+// As the library lays it out; the usage line begins with the program, as that of every command.
 std::string OptionSet::help_text() const {
-  return app_->help();
+  const CLI::App* parent = app_->get_parent();
+  return app_->help(parent == nullptr ? "" : parent->get_name());
 }
 
 void OptionSet::footer(const std::string& text) {

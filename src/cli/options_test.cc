@@ -40,7 +40,7 @@ class OptionsTest : public testing::Test {
     OptionSet input = go.add_choice("input", "One of two");
     text_ = input.add_option("--text", text_value_, "A text");
     input.add_option("--file", file_value_, "A file");
-    program_.add_command("stop", "Stop.");
+    stop_ = program_.add_command("stop", "Stop.");
   }
   // The exit code, or -1 where the command is to run. "--text x" is added: one is needed.
   int parse(std::vector<std::string> arguments, bool adds_text = true) {
@@ -65,6 +65,7 @@ class OptionsTest : public testing::Test {
   Program program_{"quern", "About.", "quern 1.2", "Footer."};
   Targets t_;
   std::optional<Option> text_;
+  std::optional<OptionSet> stop_;
   std::string text_value_;
   std::string file_value_;
   std::string out_;
@@ -166,6 +167,14 @@ TEST_F(OptionsTest, HelpAndVersionAreAnswers) {
   for (const auto* part : {"--count INT:in [0 - 9]=3", "{a,b}", "Numbers", "A factor"}) {
     EXPECT_NE(out_.find(part), std::string::npos) << part << "\n" << out_;
   }
+}
+
+// A command that prints its own help says how it is called, as the others do.
+TEST_F(OptionsTest, HelpOfACommandBeginsWithTheProgram) {
+  bool is_help = false;
+  stop_->add_help_flag(is_help, "Help");
+  EXPECT_NE(stop_->help_text().find("Usage: quern stop [OPTIONS]"), std::string::npos)
+      << stop_->help_text();
 }
 
 }  // namespace

@@ -74,6 +74,51 @@ TEST(DescribeTensor, NamesTypeShapeRangeAndBegin) {
             "i64[8] from 1 to 8: 8 7 6 5 4 3 2 1");
 }
 
+// An f64 holds 53 bits of them.
+TEST(ElementTexts, IntegersKeepAllDigits) {
+  const Tensor large = tensor<uint64_t>(DType::kU64, Shape{3}, {UINT64_MAX, (1ULL << 53) + 1, 0});
+  const std::vector<std::string> texts = {"18446744073709551615", "9007199254740993", "0"};
+  EXPECT_EQ(*element_texts(large, 9), texts);
+  EXPECT_EQ(element_texts(large, 1)->size(), 1U);
+  EXPECT_EQ(*describe_tensor(large),
+            "u64[3] from 0 to 18446744073709551615: 18446744073709551615 9007199254740993 0");
+  const Tensor low = tensor<int64_t>(DType::kI64, Shape{2}, {INT64_MIN, -((1LL << 53) + 1)});
+  EXPECT_EQ(*describe_tensor(low),
+            "i64[2] from -9223372036854775808 to -9007199254740993: -9223372036854775808 "
+            "-9007199254740993");
+  EXPECT_EQ(element_texts(tensor<int8_t>(DType::kI8, Shape{2}, {-128, 7}), 2)->at(0), "-128");
+  EXPECT_EQ(element_texts(tensor<double>(DType::kF64, Shape{1}, {0.1}), 2)->at(0), "0.1");
+  EXPECT_TRUE(element_texts(tensor<int64_t>(DType::kI64, Shape{0}, {}), 4)->empty());
+  EXPECT_FALSE(element_texts(*Tensor::zeros(DType::kQ8_0, Shape{32}), 4));
+}
+
+// Two numbers each.
+TEST(ElementTexts, ComplexNumbersArePairs) {
+  const Tensor z = *Tensor::zeros(DType::kComplex128, Shape{5});
+  EXPECT_EQ(num_numbers(z), 10);
+  EXPECT_EQ(element_texts(z, 64)->size(), 10U);
+  EXPECT_EQ(*describe_tensor(z), "complex128[5] from 0 to 0: 0 0 0 0 0 0 0 0 ...");
+}
+
+// The name tells what is inside.
+TEST(CheckTensorPath, OnlyEndingsOfFormats) {
+  const auto error = [](std::string_view path, bool only_npy) {
+    const auto checked = check_tensor_path(path, "--output y", only_npy);
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(error("a/y.npy", false), "");
+  EXPECT_EQ(error("y.safetensors", false), "");
+  EXPECT_EQ(error("y.npy", true), "");
+  for (const char* bad : {"y", "y.txt", "y.NPY", "y.npz", "npy", "", "y.npy.gz", "/dev/null"}) {
+    EXPECT_EQ(error(bad, false), "--output y: '" + std::string(bad) +
+                                     "' does not end in .npy or .safetensors, which is what "
+                                     "results are written as.");
+  }
+  EXPECT_EQ(error("y.safetensors", true),
+            "--output y: 'y.safetensors' does not end in .npy, which is what results are written "
+            "as.");
+}
+
 // Their numbers would need a decoder.
 TEST(DescribeTensor, BlockFormatsHaveNoElements) {
   EXPECT_EQ(*describe_tensor(*Tensor::zeros(DType::kQ8_0, Shape{2, 32})), "q8_0[2, 32]");

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/progress_bar.h"
 #include "conformance/ulp_sweep.h"
 
@@ -76,8 +77,7 @@ Result<void> ulp(const UlpFlags& flags) {
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
   QUERN_ASSIGN_OR_RETURN(const auto device,
-                         backend->open({.num_threads = flags.threads, .isa = flags.isa}));
-  // All functions are measured, also behind a failure.
+                         open_device(*backend, {.num_threads = flags.threads, .isa = flags.isa}));
   std::string above;
   for (const UlpFunction* function : functions) {
     QUERN_ASSIGN_OR_RETURN(const bool is_within,

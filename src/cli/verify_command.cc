@@ -5,6 +5,7 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/engine_flags.h"
 #include "cli/progress_bar.h"
 #include "cli/token_list.h"
@@ -27,28 +28,36 @@ struct VerifyFlags {
   std::string save_folder;
 };
 
-// --tokens, else those of the prompt.
-Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, const ModelFiles& files) {
-  if (!flags.tokens.empty()) return parse_token_list(flags.tokens);
-  // The prompt needs no meaning; some tokens with different ids are enough.
-  return files.tokenizer->encode(flags.prompt, {});
+// --tokens where it is given, else those of the prompt. An empty list compares nothing.
+Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, bool has_tokens,
+                                       const ModelFiles& files) {
+  if (!has_tokens) {
+    QUERN_ASSIGN_OR_RETURN(auto ids, files.tokenizer->encode(flags.prompt, {}));
+    if (!ids.empty()) return ids;
+    return fail::invalid("--prompt '{}' has no tokens; verify needs at least one.", flags.prompt);
+  }
+  QUERN_ASSIGN_OR_RETURN(auto ids, parse_token_list(flags.tokens));
+  if (!ids.empty()) return ids;
+  return fail::invalid("--tokens '{}' holds no token id; verify needs at least one.", flags.tokens);
 }
 
 // Exit code 1 where the devices differ; the error names the node.
-Result<void> verify(const VerifyFlags& flags) {
+Result<void> verify(const VerifyFlags& flags, bool has_tokens) {
   QUERN_ASSIGN_OR_RETURN(const ModelFiles files, flags.engine.open_files());
-  QUERN_ASSIGN_OR_RETURN(const auto tokens, tokens_of(flags, files));
+  QUERN_ASSIGN_OR_RETURN(const auto tokens, tokens_of(flags, has_tokens, files));
   VerifyOptions options;
   options.device = flags.engine.device;
   options.device_options = {flags.engine.threads, flags.engine.isa};
   options.against = flags.against;
   options.against_options = {flags.against_threads, flags.against_isa};
+  const BackendRegistry backends = register_backends();
+  QUERN_TRY(check_device_options(backends, options.device, options.device_options));
+  QUERN_TRY(check_device_options(backends, options.against, options.against_options, "--against-"));
   options.numerics = *find_numerics(flags.engine.numerics);
   options.tolerance = flags.tolerance;
   ProgressBar bar("Comparing");
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
-  QUERN_ASSIGN_OR_RETURN(const VerifyReport report,
-                         verify_model(files, tokens, register_backends(), options));
+  QUERN_ASSIGN_OR_RETURN(const VerifyReport report, verify_model(files, tokens, backends, options));
   bar.finish();
   const GraphComparison& comparison = report.comparison;
   const std::string rule =
@@ -88,8 +97,11 @@ void set_up_verify(OptionSet& command, Action& action) {
   command.add_option("--against-threads", flags->against_threads, "Its threads")
       .range(0, kMaxThreads);
   command.add_option("--against-isa", flags->against_isa, "Its cap on the instruction set");
-  command.add_option("--prompt", flags->prompt, "Text whose tokens are fed").show_default();
-  command.add_option("--tokens", flags->tokens, "Token ids instead of a text: 1,2,3");
+  const Option prompt =
+      command.add_option("--prompt", flags->prompt, "Text whose tokens are fed").show_default();
+  const Option tokens =
+      command.add_option("--tokens", flags->tokens, "Token ids instead of a text: 1,2,3")
+          .excludes(prompt);
   command
       .add_option("--tolerance", flags->tolerance,
                   "Largest error of a value, as a share of its tensor's largest; default: 0 where "
@@ -101,7 +113,7 @@ void set_up_verify(OptionSet& command, Action& action) {
       "Examples:\n"
       "  quern verify model.gguf --device cpu --against reference\n"
       "  quern verify model.gguf --device vulkan --against cpu --save replay");
-  action = [flags] { return verify(*flags); };
+  action = [flags, tokens] { return verify(*flags, tokens.is_given()); };
 }
 
 }  // namespace quern::cli
