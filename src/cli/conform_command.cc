@@ -6,8 +6,10 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/device_flags.h"
 #include "cli/progress_bar.h"
 #include "conformance/conform.h"
+#include "quern/op.h"
 
 namespace quern::cli {
 namespace {
@@ -27,10 +29,31 @@ Result<void> write_text(const std::string& path, const std::string& text) {
   return file.commit();
 }
 
+// A filter that keeps nothing proves nothing: no certificate is written.
+Result<void> check_filter(const Backend& backend, const std::string& filter) {
+  bool has_match = false;
+  for (const OpDef* op : builtin_ops().list()) {
+    if (op->id.find(filter) == std::string::npos) continue;
+    if (backend.supports(*op).kind != Support::Kind::kMissing) return {};
+    has_match = true;
+  }
+  if (has_match) {
+    return fail::precondition(
+        "--filter '{}': backend {} serves none of the operations whose id contains it.", filter,
+        backend.name());
+  }
+  return fail::not_found(
+      "--filter '{}': no operation has an id that contains it; 'quern ops' lists them.", filter);
+}
+
 // Exit code 1 where a claim of the backend does not hold.
-Result<void> conform(ConformFlags flags) {
+Result<void> conform(ConformFlags flags, bool has_threads) {
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.backend));
+  QUERN_TRY(check_filter(*backend, flags.options.filter));
+  // A device of another thread count than the default's, or level, must be able to be one.
+  QUERN_TRY(check_device_options(registry, flags.backend,
+                                 {has_threads ? flags.options.num_threads : 0, flags.options.isa}));
   ProgressBar bar("Conformance");
   flags.options.progress = [&](int64_t done, int64_t total, std::string_view) {
     bar.update(done, total);
@@ -64,11 +87,12 @@ void set_up_conform(OptionSet& command, Action& action) {
       .show_default();
   command.add_option("--filter", flags->options.filter,
                      "Only operations whose id contains this text");
-  command
-      .add_option("--threads", flags->options.num_threads,
-                  "Threads of the device under test; 1 and 3 are compared with it")
-      .range(1, kMaxThreads)
-      .show_default();
+  const Option threads =
+      command
+          .add_option("--threads", flags->options.num_threads,
+                      "Threads of the device under test; 1 and 3 are compared with it")
+          .range(1, kMaxThreads)
+          .show_default();
   command.add_option("--isa", flags->options.isa,
                      "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
                      "avx512-bf16");
@@ -79,7 +103,7 @@ void set_up_conform(OptionSet& command, Action& action) {
       .default_value("-");
   command.add_option("--html", flags->html, "Writes the certificate as a page to a file");
   command.footer("The exit code is 1 when a claim fails.");
-  action = [flags] { return conform(*flags); };
+  action = [flags, threads] { return conform(*flags, threads.is_given()); };
 }
 
 }  // namespace quern::cli

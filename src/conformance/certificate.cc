@@ -70,9 +70,17 @@ int64_t failures_of(const OpReport& report) {
   return sum;
 }
 
+// First of all: a certificate of a part must not pass for one of the whole.
+std::string partial_note(const Certificate& certificate) {
+  if (certificate.is_complete) return "";
+  return fmt::format("PARTIAL: only operations whose id contains '{}' were checked, {} of {}.\n\n",
+                     certificate.filter, certificate.ops.size(), certificate.num_operations);
+}
+
 // Backend and environment.
 std::string header_text(const Certificate& certificate) {
   std::string text = fmt::format("Conformance of backend {}\n\n", certificate.backend);
+  text += partial_note(certificate);
   for (const auto& [name, value] : certificate.environment) {
     text += fmt::format("  {:<14} {}\n", name, value);
   }
@@ -207,8 +215,9 @@ std::string certificate_text(const Certificate& certificate) {
   std::string text = header_text(certificate) + claims_text(certificate);
   text += worst_text(certificate) + failures_text(certificate);
   text += fmt::format(
-      "{}: {} of {} operations served{}, {} cases in {:.1f} s.\n",
+      "{}{}: {} of {} operations served{}, {} cases in {:.1f} s.\n",
       certificate.has_passed() ? "PASSED" : "FAILED",
+      certificate.is_complete ? "" : fmt::format(" (partial, filter '{}')", certificate.filter),
       certificate.num_operations - certificate.num_missing, certificate.num_operations,
       certificate.is_complete ? "" : fmt::format(", {} of them checked", certificate.ops.size()),
       certificate.num_cases(), certificate.seconds);
@@ -224,6 +233,7 @@ std::string certificate_json(const Certificate& certificate) {
   const ordered_json json = {{"backend", certificate.backend},
                              {"passed", certificate.has_passed()},
                              {"complete", certificate.is_complete},
+                             {"filter", certificate.filter},
                              {"environment", std::move(environment)},
                              {"operations_of_the_build", certificate.num_operations},
                              {"missing", certificate.num_missing},

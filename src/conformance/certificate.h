@@ -67,6 +67,7 @@ struct Certificate {
   int64_t num_missing = 0;     // of those, not served
   double seconds = 0;
   bool is_complete = true;  // every operation was asked for
+  std::string filter;       // the text that the ids of the operations asked for contain
 
   ClaimCounts totals() const;
   int64_t num_cases() const;

@@ -129,9 +129,17 @@ std::string certificate_html(const Certificate& certificate) {
       "<p><span class=\"verdict {}\">{}</span> {} of {} operations served, {} checked with {} "
       "cases "
       "in {:.1f} s.</p>\n",
-      has_passed ? "pass" : "fail", has_passed ? "PASSED" : "FAILED",
+      has_passed ? "pass" : "fail",
+      fmt::format("{}{}", has_passed ? "PASSED" : "FAILED",
+                  certificate.is_complete ? "" : " (partial)"),
       certificate.num_operations - certificate.num_missing, certificate.num_operations,
       certificate.ops.size(), certificate.num_cases(), certificate.seconds);
+  if (!certificate.is_complete) {
+    text += fmt::format(
+        "<p><strong>Partial:</strong> only operations whose id contains <code>{}</code> were "
+        "checked, {} of {}.</p>\n",
+        escape_html(certificate.filter), certificate.ops.size(), certificate.num_operations);
+  }
   text += failures_html(certificate) + claims_html(certificate) + environment_html(certificate);
   return text + operations_html(certificate) + "</body></html>\n";
 }

@@ -109,7 +109,32 @@ TEST(CertificateText, NamesEachFailure) {
 TEST(CertificateText, SaysWhereOnlySomeWereChecked) {
   Certificate certificate = passing();
   certificate.is_complete = false;
-  EXPECT_NE(certificate_text(certificate).find("operations served, 2 of them checked, 15 cases"),
+  certificate.filter = "math.";
+  const std::string text = certificate_text(certificate);
+  EXPECT_NE(text.find("PASSED (partial, filter 'math.'): 10 of 12 operations served, 2 of them "
+                      "checked, 15 cases"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\nPARTIAL: only operations whose id contains 'math.' were checked, 2 of "
+                      "12.\n"),
+            std::string::npos);
+  EXPECT_EQ(certificate_text(passing()).find("artial"), std::string::npos);
+}
+
+// In the forms for programs and for browsers, too.
+TEST(CertificateJson, NamesTheFilter) {
+  Certificate certificate = passing();
+  EXPECT_EQ(json::parse(certificate_json(certificate))["filter"], "");
+  EXPECT_EQ(certificate_html(certificate).find("artial"), std::string::npos);
+  certificate.is_complete = false;
+  certificate.filter = "<b>";
+  const json parsed = json::parse(certificate_json(certificate));
+  EXPECT_EQ(parsed["filter"], "<b>");
+  EXPECT_EQ(parsed["complete"], false);
+  const std::string page = certificate_html(certificate);
+  EXPECT_NE(page.find("PASSED (partial)</span>"), std::string::npos) << page;
+  EXPECT_NE(page.find("only operations whose id contains <code>&lt;b&gt;</code> were checked, 2 of "
+                      "12."),
             std::string::npos);
 }
 

@@ -165,6 +165,7 @@ Result<Certificate> run_conformance(const Backend& backend, const ConformOptions
   Certificate certificate;
   certificate.backend = backend.name();
   certificate.correctness = bench.devices.front()->capabilities().correctness;
+  certificate.filter = options.filter;
   certificate.environment = describe_environment(bench, options);
   Suite suite(bench, options, certificate);
   suite.list_operations();
