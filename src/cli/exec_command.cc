@@ -1,6 +1,7 @@
 // quern exec: runs a graph that is written as a manifest.
 // The graph is compiled as any model is; inputs and outputs are files of NumPy or safetensors.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -89,18 +90,24 @@ Result<std::map<std::string, std::unique_ptr<KvStore>>> make_states(const Graph&
   return stores;
 }
 
-// Names that the graph does not have are errors; the outputs before them are written by then.
+// Before the run, whose results would be lost.
+Result<void> check_output_names(const ExecFlags& flags, const Graph& graph) {
+  for (const std::string& text : flags.outputs) {
+    QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
+    std::vector<std::string_view> names;
+    for (const GraphOutput& output : graph.outputs()) names.push_back(output.name);
+    if (std::ranges::find(names, parts.first) != names.end()) continue;
+    return fail::not_found("The graph has no output '{}'; it has {}.", parts.first,
+                           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return {};
+}
+
+// Their names are outputs of the graph.
 Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   for (const std::string& text : flags.outputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
-    const Tensor* tensor = result.find(parts.first);
-    if (tensor == nullptr) {
-      std::vector<std::string_view> names;
-      for (const auto& [name, value] : result.values) names.push_back(name);
-      return fail::not_found("The graph has no output '{}'; it has {}.", parts.first,
-                             fmt::join(names, ", "));
-    }
-    QUERN_TRY(write_tensor_file(parts.second, parts.first, *tensor));
+    QUERN_TRY(write_tensor_file(parts.second, parts.first, *result.find(parts.first)));
   }
   if (flags.outputs_file.empty()) return {};
   std::vector<NamedTensor> tensors;
@@ -121,15 +128,19 @@ Result<void> check_output_files(const ExecFlags& flags) {
       flags.outputs_file);
 }
 
+// Those of the manifest are errors at its line that names them.
+Result<std::unique_ptr<WeightSource>> open_weights(const ExecFlags& flags,
+                                                   const Manifest& manifest) {
+  if (!flags.weights.empty()) return open_weight_files(flags.weights);
+  auto weights = open_weight_files(manifest.weight_files);
+  if (weights) return weights;
+  return tl::unexpected(weights.error().with_context(manifest.places.weight_files.to_string()));
+}
+
 // Compile, read, run, write, describe.
-Result<void> exec(const ExecFlags& flags) {
-  QUERN_TRY(check_output_files(flags));
-  QUERN_ASSIGN_OR_RETURN(const ManifestOptions options, manifest_options(flags));
-  QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
-                         read_manifest(flags.manifest, builtin_ops(), options));
-  // Files of the command line replace those of the manifest, they do not add to them.
-  const auto& files = flags.weights.empty() ? manifest.weight_files : flags.weights;
-  QUERN_ASSIGN_OR_RETURN(const auto weights, open_weight_files(files));
+Result<void> run_manifest(const ExecFlags& flags, const Manifest& manifest) {
+  QUERN_TRY(check_output_names(flags, manifest.graph));
+  QUERN_ASSIGN_OR_RETURN(const auto weights, open_weights(flags, manifest));
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
   QUERN_ASSIGN_OR_RETURN(const auto device, open_device(*backend, {flags.threads, flags.isa}));
@@ -148,6 +159,17 @@ Result<void> exec(const ExecFlags& flags) {
     fmt::print("{}: {}\n", name, text);
   }
   return {};
+}
+
+// Every error of what the manifest declares has its line, whenever it comes up.
+Result<void> exec(const ExecFlags& flags) {
+  QUERN_TRY(check_output_files(flags));
+  QUERN_ASSIGN_OR_RETURN(const ManifestOptions options, manifest_options(flags));
+  QUERN_ASSIGN_OR_RETURN(const Manifest manifest,
+                         read_manifest(flags.manifest, builtin_ops(), options));
+  const auto done = run_manifest(flags, manifest);
+  if (done) return {};
+  return tl::unexpected(at_declaration(manifest.places, manifest.graph, done.error()));
 }
 
 // An option that may be given more than once.

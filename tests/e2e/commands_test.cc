@@ -82,6 +82,20 @@ TEST_F(Commands, ExecSaysWhatIsWrong) {
                     " --output z=" + folder_.file("z.npy")),
               1, "The graph has no output 'z'; it has logits, probabilities.");
   expect_part(quern(command + " --device none"), 1, "There is no backend 'none'");
+  // What comes up later has its line, too.
+  expect_part(quern(command), 1, "mlp.yaml:9: The graph's input 'x' is not bound.");
+  const std::string rows = folder_.file("rows.yaml");
+  std::ofstream(rows) << "quern: 1\nconstants:\n  t: [1, 2]\n  i: {shape: [1], values: [2], dtype: "
+                         "i32}\nnodes:\n  - {id: p, op: shape.gather_rows, in: [t, i]}\n"
+                         "outputs: {y: p}\n";
+  for (const char* device : {"cpu", "reference"}) {
+    const ProgramResult run = quern("exec " + rows + " --device " + device);
+    expect_part(run, 1, "quern: " + rows + ":6: Node 'p'");
+    expect_part(run, 1, ": Element 0 of 'rows' is 2; 'x' has 2 rows.");
+  }
+  std::ofstream(folder_.file("empty.yaml")).flush();
+  expect_part(quern("exec " + folder_.file("empty.yaml")), 1,
+              folder_.file("empty.yaml") + ":1: A manifest is empty; a map is needed.");
   std::ofstream(folder_.file("bad.yaml")) << "quern: 1\nnodes:\n  - {id: a, op: math.exp, in: b}\n";
   expect_part(quern("exec " + folder_.file("bad.yaml")), 1,
               folder_.file("bad.yaml") + ":3: Node 'a' takes 'b', which nothing declares.");

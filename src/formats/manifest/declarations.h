@@ -68,6 +68,7 @@ struct ValueDecl {
 struct Declarations {
   std::string name;
   Precision precision = Precision::kFloat64;
+  Place weight_files_place;
   std::vector<std::string> weight_files;  // relative to the manifest's folder, inside it
   // States with their places; the graph checks what they hold.
   std::vector<std::pair<Place, StateDecl>> states;

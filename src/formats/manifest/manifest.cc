@@ -290,6 +290,19 @@ class ManifestBuilder {
   std::vector<std::vector<size_t>> dependencies_;          // of each node
 };
 
+// What later errors may name.
+ManifestPlaces places_of(const Declarations& d) {
+  ManifestPlaces places;
+  for (const auto* section : {&d.inputs, &d.weights, &d.constants}) {
+    for (const ValueDecl& decl : *section) places.values.emplace(decl.id, decl.place);
+  }
+  for (const NodeDecl& node : d.nodes) places.values.emplace(node.id, node.place);
+  for (const auto& [name, ref] : d.outputs) places.outputs.emplace(name, ref.place);
+  for (const auto& [place, state] : d.states) places.states.emplace(state.name, place);
+  places.weight_files = d.weight_files_place;
+  return places;
+}
+
 }  // namespace
 
 // Errors: those of the manifest and of the graph, with file and line.
@@ -300,7 +313,8 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view file_nam
   QUERN_ASSIGN_OR_RETURN(const Declarations declarations,
                          read_declarations(root, options.variables));
   QUERN_ASSIGN_OR_RETURN(Graph graph, ManifestBuilder(declarations, registry).build());
-  return Manifest{declarations.name, std::move(graph), declarations.weight_files};
+  return Manifest{declarations.name, std::move(graph), declarations.weight_files,
+                  places_of(declarations)};
 }
 
 // The file's folder is that of its includes and weight files.
@@ -313,8 +327,10 @@ Result<Manifest> read_manifest(const std::string& path, const OpRegistry& regist
   for (std::string& file : manifest.weight_files) {
     const auto inside = path_inside_folder("", file);
     if (!inside) {
-      return fail::invalid(
-          "{}: The path '{}' of 'weight_files' is not inside the manifest's folder.", path, file);
+      return error_at(
+          manifest.places.weight_files,
+          fmt::format("The path '{}' of 'weight_files' is not inside the manifest's folder.",
+                      file));
     }
     file = (std::filesystem::path(folder) / *inside).string();
   }

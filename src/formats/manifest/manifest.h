@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/manifest/manifest_files.h"
+#include "formats/manifest/manifest_places.h"
 #include "quern/graph.h"
 
 namespace quern {
@@ -21,6 +22,7 @@ struct Manifest {
   std::string name;
   Graph graph;
   std::vector<std::string> weight_files;  // paths that can be opened
+  ManifestPlaces places;                  // for errors of what is done with the graph
 };
 
 // Reads a manifest and the files it includes. Nodes keep their ids as names, ports their names.

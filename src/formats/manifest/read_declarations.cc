@@ -221,6 +221,7 @@ Result<Declarations> read_declarations(const YamlNode& root,
     QUERN_ASSIGN_OR_RETURN(d.precision, read_precision(value));
   }
   if (const YamlNode* files = root.find("weight_files")) {
+    d.weight_files_place = files->place;
     QUERN_ASSIGN_OR_RETURN(d.weight_files, read_weight_files(*files, scope));
   }
   if (const YamlNode* states = root.find("states")) {

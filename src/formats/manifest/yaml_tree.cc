@@ -237,7 +237,10 @@ Result<YamlNode> parse_yaml(std::string_view text, std::string_view file_name) {
     if (!builder.error()) return error_at(builder.place_of(error.mark), error.msg + ".");
   }
   if (builder.error()) return tl::unexpected(*builder.error());
-  return builder.take_root();
+  YamlNode root = builder.take_root();
+  // A file of nothing but blanks and comments has no events, and so no place.
+  if (root.place.file == nullptr) root.place = builder.place_of(YAML::Mark());
+  return root;
 }
 
 }  // namespace quern::manifest
