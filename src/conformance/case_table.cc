@@ -190,6 +190,8 @@ constexpr CaseRow kRows[] = {
     {"attention.gqa", "f[B,4,T,D] f[B,2,T,D] f[B,2,T,D] - f[B,2,P,D] f[B,2,P,D]",
      "causal=true start_position=3", "B=2 T=5 P=7 D=8; B=1 T=1 P=3 D=2", "B"},
     {"attention.mqa", "f[B,H,T,D] f[B,1,S,D] f[B,1,S,E]", "causal=true", kHeadSizes, "B"},
+    {"attention.gqa", "f[B,H,T,D] f[B,2,S,D] f[B,2,S,E]", "", "B=2 H=0 T=3 S=4 D=6 E=5", ""},
+    {"attention.mqa", "f[B,H,T,D] f[B,1,S,D] f[B,1,S,E]", "", "B=2 H=0 T=3 S=4 D=6 E=5", ""},
     {"attention.sliding_window", "f[B,H,T,D] f[B,H,S,D] f[B,H,S,E]", "window=3", kHeadSizes, "B"},
     {"attention.multi_head_attention", "f[T,24] f[S,12] f[S,12]",
      "num_heads=4 head_dim=6 kv_head_count=2 causal=true alibi_slope=0.5",

@@ -51,7 +51,7 @@ std::string operations_document(const Inventory& inventory);
 std::string op_page(const OpDef& op);
 
 // Parts of those pages.
-std::string port_list(std::span<const PortDef> ports);         // "x, weight?, a..."
+std::string port_list(std::span<const PortDef> ports);         // "x, weight?, a, b, ..."
 std::string attribute_values(const AttributeDef& attribute);   // "number", "none | tanh"
 std::string attribute_default(const AttributeDef& attribute);  // "0.01", "required"
 

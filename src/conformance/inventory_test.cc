@@ -211,7 +211,7 @@ TEST(OpPage, LinesStayWithinTheirWidth) {
 TEST(PageParts, PortsAndAttributes) {
   const std::vector<PortDef> ports = {
       {.name = "x"}, {.name = "bias", .is_optional = true}, {.name = "a", .is_variadic = true}};
-  EXPECT_EQ(port_list(ports), "x, bias?, a...");
+  EXPECT_EQ(port_list(ports), "x, bias?, a, b, ...");
   EXPECT_EQ(port_list({}), "none");
   AttributeDef attribute{.name = "eps", .kind = AttributeKind::kNumber};
   EXPECT_EQ(attribute_values(attribute), "number");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conformance/inventory.h"
+#include "ir/variadic_port.h"
 
 namespace quern {
 namespace {
@@ -75,14 +76,13 @@ constexpr size_t kWidth = 100;
 
 }  // namespace
 
-// Names with marks: `?` optional, `...` any number.
+// Names with marks: `?` optional, `...` any number, whose first two names are there.
 std::string port_list(std::span<const PortDef> ports) {
   std::string text;
-  for (const PortDef& port : ports) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", port.name,
-                        port.is_optional   ? "?"
-                        : port.is_variadic ? "..."
-                                           : "");
+  for (size_t i = 0; i < ports.size(); ++i) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", input_name(ports, i),
+                        ports[i].is_optional ? "?" : "");
+    if (ports[i].is_variadic) text += fmt::format(", {}, ...", input_name(ports, i + 1));
   }
   return text.empty() ? "none" : text;
 }

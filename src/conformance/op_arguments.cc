@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/fail.h"
+#include "ir/variadic_port.h"
 
 namespace quern {
 namespace {
@@ -122,44 +123,37 @@ std::string known_attributes(const OpDef& op) {
 std::string names_of(std::span<const PortDef> ports) {
   if (ports.empty()) return "none";
   std::string names;
-  for (const PortDef& port : ports) names += (names.empty() ? "" : ", ") + port.name;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    names += (names.empty() ? "" : ", ") + input_name(ports, i);
+    if (ports[i].is_variadic) names += fmt::format(", {} and so on", input_name(ports, i + 1));
+  }
   return names;
 }
 
-// Position of a value of the variadic port: by its letter, or the next one where all values have
-// the port's own name: --input a=... --input b=..., or --input a=... twice.
-std::optional<size_t> variadic_position(const PortDef& port, std::string_view name, size_t next,
-                                        bool is_repeated) {
-  if (is_repeated && name == port.name) return next;
-  if (port.name.size() != 1 || name.size() != 1 || name[0] < port.name[0] || name[0] > 'z') {
-    return std::nullopt;
-  }
-  return static_cast<size_t>(name[0] - port.name[0]);
-}
-
-// Nothing for a name that no port has.
-std::optional<size_t> position_of(std::span<const PortDef> ports, std::string_view name) {
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i].name == name) return i;
-  }
-  return std::nullopt;
+// Position of the input `name`. Values of a variadic port may all be given under the port's own
+// name: then they count in the order of the command line.
+std::optional<size_t> position_of(std::span<const PortDef> ports, std::string_view name,
+                                  std::span<const PortValue> before, bool is_repeated) {
+  const size_t last = ports.size() - 1;
+  const bool is_list = ports.back().is_variadic && name == ports.back().name;
+  const auto port = find_input(ports, name);
+  if (!is_list || (port && !is_repeated)) return port;
+  return last + static_cast<size_t>(std::ranges::count_if(
+                    before, [last](const PortValue& value) { return value.port >= last; }));
 }
 
 // Inputs and outputs follow the same rules; `flag` is what messages call them.
 Result<std::vector<PortValue>> bind_names(const OpDef& op, std::span<const PortDef> ports,
                                           std::span<const std::string> texts,
                                           std::string_view flag) {
-  const bool is_variadic = ports.size() == 1 && ports[0].is_variadic;
-  // One value under the port's own name is the first letter's.
-  const bool is_repeated = is_variadic && std::ranges::count_if(texts, [&](const auto& text) {
-                                            return text.starts_with(ports[0].name + "=");
-                                          }) > 1;
+  const bool is_repeated = !ports.empty() && std::ranges::count_if(texts, [&](const auto& text) {
+                                               return text.starts_with(ports.back().name + "=");
+                                             }) > 1;
   std::vector<PortValue> values;
   for (const std::string& argument : texts) {
     QUERN_ASSIGN_OR_RETURN(const NameAndText given, split(flag, argument));
     const std::optional<size_t> port =
-        is_variadic ? variadic_position(ports[0], given.name, values.size(), is_repeated)
-                    : position_of(ports, given.name);
+        ports.empty() ? std::nullopt : position_of(ports, given.name, values, is_repeated);
     if (!port) {
       return fail::invalid("{} has no {} '{}'; there are: {}.", op.id, flag.substr(2), given.name,
                            names_of(ports));
@@ -220,10 +214,13 @@ Result<std::vector<PortValue>> bind_inputs(const OpDef& op, const Attributes& at
     }
   }
   // Values of a variadic port have no gaps.
-  for (size_t i = 0; ports.size() == 1 && ports[0].is_variadic && i < values.size(); ++i) {
-    if (values[i].port != i) {
+  if (ports.empty() || !ports.back().is_variadic) return values;
+  size_t next = ports.size() - 1;
+  for (const PortValue& value : values) {
+    if (value.port < ports.size() - 1) continue;
+    if (value.port != next++) {
       return fail::invalid("{} has a gap before its input '{}'.", op.id,
-                           static_cast<char>(ports[0].name[0] + static_cast<char>(values[i].port)));
+                           input_name(ports, value.port));
     }
   }
   return values;

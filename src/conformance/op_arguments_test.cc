@@ -126,7 +126,7 @@ TEST(BindInputs, NumbersVariadicPortsByLetters) {
   EXPECT_EQ(input_error("shape.concat", {"a=1.npy", "c=3.npy"}),
             "shape.concat has a gap before its input 'c'.");
   EXPECT_EQ(input_error("shape.concat", {}),
-            "shape.concat needs its input 'a'; its inputs are: a.");
+            "shape.concat needs its input 'a'; its inputs are: a, b and so on.");
 }
 
 // And lists what there is.

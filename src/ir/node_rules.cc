@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/fail.h"
+#include "ir/variadic_port.h"
 
 namespace quern {
 namespace {
@@ -58,8 +59,8 @@ Result<void> check_variadic(const OpDef& op, std::span<const ValueId> inputs) {
   // are optional ports that nobody filled.
   for (size_t i = op.inputs.size() - 1; i < end; ++i) {
     if (inputs[i] != kNoValue) continue;
-    return fail::invalid("{} takes any number of inputs '{}', but none that is absent: input {}.",
-                         op.id, op.inputs.back().name, i);
+    return fail::invalid("{} takes any number of inputs '{}', but none that is absent: '{}'.",
+                         op.id, op.inputs.back().name, input_name(op.inputs, i));
   }
   return {};
 }

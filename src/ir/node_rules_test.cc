@@ -115,7 +115,7 @@ TEST(CheckPorts, VariadicPortsHaveNoGaps) {
   EXPECT_EQ(port_error(sum, {0, 1, kNoValue}), "");  // nothing at the end says nothing
   EXPECT_EQ(port_error(sum, {}), "test.sum needs its input 'x'.");
   EXPECT_EQ(port_error(sum, {0, kNoValue, 1}),
-            "test.sum takes any number of inputs 'x', but none that is absent: input 1.");
+            "test.sum takes any number of inputs 'x', but none that is absent: 'y'.");
   const OpDef optional{.id = "test.maybe",
                        .inputs = {{"x"},
                                   {.name = "bias", .is_optional = true},
@@ -125,7 +125,7 @@ TEST(CheckPorts, VariadicPortsHaveNoGaps) {
   EXPECT_EQ(port_error(optional, {0}), "");
   EXPECT_EQ(port_error(optional, {0, kNoValue, 1, 2}), "");  // a gap before the variadic port
   EXPECT_EQ(port_error(optional, {0, 1, kNoValue, 2}),
-            "test.maybe takes any number of inputs 'more', but none that is absent: input 2.");
+            "test.maybe takes any number of inputs 'more', but none that is absent: 'more0'.");
 }
 
 // And the one id that means absent.

@@ -33,12 +33,11 @@ T kl_sum(const FloatInput<T>& p, const FloatInput<T>& q) {
 }
 
 // Half the extent of a vector, which must be even.
-// `type` is [2N]: N means, then N logarithms. Odd constants are refused, and symbols whose factor
-// is odd, since their half is no whole number for every value.
-Result<Dim> half_of(const TensorType& type) {
+Result<Dim> half_of(std::string_view port, const TensorType& type) {
   if (const auto half = divide_dim(type.dims[0], 2)) return *half;
-  return fail::invalid("A vector of means and logarithms has type {}; its extent must be even.",
-                       type.to_string());
+  return fail::invalid(
+      "Port '{}' has type {}; it holds means and logarithms, so its extent must be even.", port,
+      type.to_string());
 }
 
 // belief_update -----------------------------------------------------------------------------
@@ -51,7 +50,7 @@ Result<Types> infer_belief_update(const InferContext& context) {
     QUERN_TRY(expect_port(context, 1, beliefs));
     return Types{beliefs};
   }
-  QUERN_ASSIGN_OR_RETURN(const Dim half, half_of(beliefs));
+  QUERN_ASSIGN_OR_RETURN(const Dim half, half_of(type_rules::port_name(context, 0), beliefs));
   QUERN_TRY(expect_port(context, 1, {beliefs.dtype, {half}}));
   return Types{beliefs};
 }
@@ -139,7 +138,7 @@ Result<Types> infer_free_energy(const InferContext& context) {
     QUERN_TRY(expect_port(context, 1, q));
     QUERN_TRY(expect_port(context, 2, q));
   } else {
-    QUERN_TRY(half_of(q));
+    QUERN_TRY(half_of(type_rules::port_name(context, 0), q));
   }
   return Types{{q.dtype, {}}};
 }

@@ -99,7 +99,9 @@ Result<Types> infer_dequant4(const InferContext& context) {
   // A symbolic extent doubles its factor; only an overflow of int64_t leaves nothing.
   const auto doubled = multiply_dims(y.dims.back(), Dim::constant(2));
   if (!doubled) {
-    return fail::invalid("Port 'q' has type {}; it is too large.", context.inputs[0]->to_string());
+    return fail::invalid(
+        "Port 'q' has type {}; twice its last extent is over the limit of 2^63 - 1.",
+        context.inputs[0]->to_string());
   }
   y.dims.back() = *doubled;
   return Types{y};

@@ -172,8 +172,9 @@ Result<void> check_kv_heads(KvHeads wanted, const TensorType& q, const TensorTyp
       break;
   }
   if (kv_heads > 0 && heads % kv_heads == 0) return {};
-  return fail::invalid("Port 'q' has {} heads, which is not a multiple of the {} of 'k'.", heads,
-                       kv_heads);
+  return fail::invalid(
+      "Port 'q' has type {}, whose {} heads are not a multiple of the {} of 'k', {}.",
+      q.to_string(), heads, kv_heads, k.to_string());
 }
 
 // A mask for each query and key; leading axes are those of q or 1. It is no wider than q, so
@@ -291,7 +292,7 @@ constexpr size_t kKeyCache = 4, kValueCache = 5;
 Result<TensorType> joined_type(const InferContext& context, size_t port, size_t cache_port) {
   const TensorType& rows = *context.inputs[port];
   const TensorType& cache = *context.inputs[cache_port];
-  const std::string_view name = port_name(context, cache_port);
+  const std::string name = port_name(context, cache_port);
   QUERN_TRY(expect_rank(name, cache, 4));
   QUERN_ASSIGN_OR_RETURN(const int64_t capacity, constant_dim(name, cache, 2));
   TensorType wanted = rows;
@@ -316,11 +317,14 @@ Result<TensorType> joined_type(const InferContext& context, size_t port, size_t 
 Result<std::vector<TensorType>> infer_gqa(const InferContext& context) {
   const bool has_cache = context.inputs[kKeyCache] != nullptr;
   if (has_cache != (context.inputs[kValueCache] != nullptr)) {
-    return fail::invalid("Ports 'k_cache' and 'v_cache' must be given together.");
+    return fail::invalid("Port '{}' is given without '{}'; they must be given together.",
+                         port_name(context, has_cache ? kKeyCache : kValueCache),
+                         port_name(context, has_cache ? kValueCache : kKeyCache));
   }
   if (!has_cache) {
-    if (context.attributes.integer("start_position") != -1) {
-      return fail::invalid("Attribute 'start_position' needs the port 'k_cache'.");
+    const int64_t start = context.attributes.integer("start_position");
+    if (start != -1) {
+      return fail::invalid("Attribute 'start_position' is {}; it needs the port 'k_cache'.", start);
     }
     return infer_attention<KvHeads::kDivisor>(context);
   }
@@ -377,6 +381,11 @@ Result<void> run_gqa(const KernelContext& context) {
 // [B, KV, T, D] to [B, KV * group, T, D]: head 0 `group` times, then head 1, which is h / group.
 ValueId repeat_heads(GraphBuilder& builder, ValueId rows, int64_t kv_heads, int64_t group) {
   if (group == 1) return rows;
+  if (group == 0) {
+    // No queries have no keys. An end of 0 would mean all heads.
+    return builder.add("shape.slice", {rows},
+                       {{"dim", int64_t{1}}, {"start", kv_heads}, {"end", kv_heads}});
+  }
   std::vector<ValueId> heads;
   for (int64_t h = 0; h < kv_heads; ++h) {
     const ValueId head =

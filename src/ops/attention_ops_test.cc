@@ -351,6 +351,15 @@ TEST(GqaCache, AppendsThenAttends) {
   EXPECT_TRUE(all_same_bits(values_of<float>(partly), values_of<float>(expected)));
 }
 
+// No queries have no results, whichever way it runs.
+TEST(GqaHeads, NoQueryHeadsGiveNone) {
+  const Tensor q = *Tensor::zeros(DType::kF32, Shape{2, 0, 3, 6});
+  const Tensor k = *Tensor::zeros(DType::kF32, Shape{2, 2, 4, 6});
+  const auto out = run_op("attention.gqa", {q, k, k});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->at(0).shape(), (Shape{2, 0, 3, 6}));
+}
+
 // A cache of other extents, or half of one.
 TEST(GqaCache, RefusesWhatDoesNotFit) {
   const Tensor q = rows_of(4, 0, 2, 6), k = rows_of(2, 0, 2, 6), none;
@@ -359,10 +368,11 @@ TEST(GqaCache, RefusesWhatDoesNotFit) {
     EXPECT_FALSE(out);
     return out ? "" : out.error().message;
   };
-  EXPECT_EQ(error({q, k, k, none, k}, {}),
-            "attention.gqa: Ports 'k_cache' and 'v_cache' must be given together.");
+  EXPECT_EQ(
+      error({q, k, k, none, k}, {}),
+      "attention.gqa: Port 'k_cache' is given without 'v_cache'; they must be given together.");
   EXPECT_EQ(error({q, k, k}, {{"start_position", int64_t{0}}}),
-            "attention.gqa: Attribute 'start_position' needs the port 'k_cache'.");
+            "attention.gqa: Attribute 'start_position' is 0; it needs the port 'k_cache'.");
   EXPECT_EQ(error({q, k, k, none, k, k}, {{"start_position", int64_t{3}}}),
             "attention.gqa: Attribute 'start_position' is 3; it must be from 0 to the 2 cached "
             "rows.");

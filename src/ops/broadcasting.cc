@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/fail.h"
+#include "ir/variadic_port.h"
 
 namespace quern {
 namespace {
@@ -68,7 +69,7 @@ class Broadcaster {
   // The inputs of `op` with the common shape, absent ones as they were; `name` begins the names
   // of the new nodes.
   Result<std::vector<ValueId>> run(const OpDef& op, std::string_view name) {
-    QUERN_TRY(find_target());
+    QUERN_TRY(find_target(op));
     std::vector<ValueId> outputs(inputs_.begin(), inputs_.end());
     // The last port of a variadic operation takes all further inputs, and its number tells their
     // nodes apart.
@@ -89,7 +90,7 @@ class Broadcaster {
   const Dims& dims_of(ValueId value) const { return builder_.type(value)->dims; }
 
   // The common shape of all present inputs, or the error that names the two types that clash.
-  Result<void> find_target() {
+  Result<void> find_target(const OpDef& op) {
     const ValueId* first = nullptr;
     for (const ValueId& input : inputs_) {
       if (input == kNoValue) continue;
@@ -103,8 +104,13 @@ class Broadcaster {
       }
       auto common = common_dims(target_, dims_of(input));
       if (!common) {
-        return fail::invalid("{} and {} do not broadcast to a common shape.",
-                             builder_.type(*first)->to_string(), builder_.type(input)->to_string());
+        const auto port = [&](const ValueId& value) {
+          return input_name(op.inputs, static_cast<size_t>(&value - inputs_.data()));
+        };
+        return fail::invalid(
+            "Ports '{}' and '{}' have types {} and {}, which do not broadcast to a common shape.",
+            port(*first), port(input), builder_.type(*first)->to_string(),
+            builder_.type(input)->to_string());
       }
       target_ = std::move(*common);
     }

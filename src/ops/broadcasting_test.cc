@@ -66,11 +66,12 @@ TEST(Broadcasting, LeavesBiasesAndOtherOperationsAlone) {
 
 // The error names both types.
 TEST(Broadcasting, RefusesShapesThatDoNotFit) {
-  EXPECT_EQ(broadcast("math.mul", {f32({d(2)}), f32({d(3)})}),
-            "f32[2] and f32[3] do not broadcast to a common shape.");
-  // A symbol is no 3 before the run, even if it may become one.
-  EXPECT_EQ(broadcast("math.mul", {f32({kT}), f32({d(3)})}),
-            "f32[T] and f32[3] do not broadcast to a common shape.");
+  EXPECT_EQ(
+      broadcast("math.mul", {f32({d(2)}), f32({d(3)})}),
+      "Ports 'x' and 'y' have types f32[2] and f32[3], which do not broadcast to a common shape.");
+  EXPECT_EQ(
+      broadcast("math.mul", {f32({kT}), f32({d(3)})}),
+      "Ports 'x' and 'y' have types f32[T] and f32[3], which do not broadcast to a common shape.");
 }
 
 }  // namespace

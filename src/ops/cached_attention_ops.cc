@@ -178,8 +178,8 @@ void register_cached_attention_ops(OpRegistry& registry) {
                        "sequences[t], rounded or quantised to the types of the cache. An unknown "
                        "sequence and a position outside its room are errors, and then nothing is "
                        "written.",
-                .shape_rule = "k [T, H, D], v [T, H, Dv] floats, positions, sequences i32 "
-                              "[T]; no output. H, D, Dv are the state's.",
+                .shape_rule = "k [T, H, D], v [T, H, Dv], each f32, f16 or bf16; positions, "
+                              "sequences i32 [T]; no output. H, D, Dv are the state's.",
                 .edge_rule = "NaN and infinities are stored as the cache's dtype holds "
                              "them. No tokens write nothing. An unknown sequence or a "
                              "position out of room is an error before anything is written.",
@@ -198,9 +198,9 @@ void register_cached_attention_ops(OpRegistry& registry) {
               "fold in chunks of 64 in 512; a sink joins last as the state (sink, 1, 0). With "
               "float keys the dot is blocked(256); with quantised keys q is quantised as by "
               "quant.dynamic in blocks of 32 and the integer terms of the key's format fold.",
-       .shape_rule = "q [T, Hq, D] f32, positions, sequences i32 [T], sinks f32 "
-                     "[Hq]; out [T, Hq, Dv] f32. D and Dv are the state's; Hq is a "
-                     "multiple of its heads.",
+       .shape_rule = "q [T, Hq, D] f32, f16 or bf16; positions, sequences i32 [T]; sinks [Hq] "
+                     "floats up to f32; out [T, Hq, Dv] of q's dtype. D and Dv are the state's; "
+                     "Hq is a multiple of its heads.",
        .edge_rule = "Rows without a visible key, and no keys at all, give zeros; a "
                     "NaN among the scores of a row gives NaN in it; +infinity "
                     "scores give NaN. No queries give none. Unknown sequences and "

@@ -129,7 +129,8 @@ Result<Types> infer_do(const InferContext& context) {
   const auto square = checked_multiply(n, n);
   const auto size = square ? checked_add(n, *square) : std::nullopt;
   if (size) return Types{{matrix.dtype, {Dim::constant(*size)}}};
-  return fail::invalid("Port 'cov' has type {}; it is too large.", matrix.to_string());
+  return fail::invalid("Port 'cov' has type {}; n + n * n elements are over the limit of 2^63 - 1.",
+                       matrix.to_string());
 }
 
 // Intervening on a node cuts the edges that lead into it (Pearl, Causality, 2nd ed., definition
@@ -170,8 +171,12 @@ Result<void> run_do(const KernelContext& context) {
   for (size_t i = 0; i < block.values.size(); ++i) {
     block.values[i] = cov.at(fixed[i / fixed.size()], fixed[i % fixed.size()]);
   }
-  if (cholesky(block, factor) >= 0) {
-    return fail::invalid("The covariance of the fixed entries is not positive definite.");
+  const int64_t pivot = cholesky(block, factor);
+  if (pivot >= 0) {
+    return fail::invalid(
+        "The covariance in 'cov' of the fixed entries is not positive definite: the pivot of entry "
+        "{} is not above 0.",
+        fixed[static_cast<size_t>(pivot)]);
   }
   // [mean | covariance], zeros where nothing is written below.
   std::vector<double> out(static_cast<size_t>(cov.rows + cov.rows * cov.rows));

@@ -124,8 +124,16 @@ T remainder_of(T a, T b) {
   }
 }
 
-// From C's remainder to that of Python: if it is not 0 and its sign is not that of b, one b is
-// added.
+// The remainder of a quotient that was rounded down; a zero has the sign of the divisor, too.
+template <class T>
+T with_sign_of(T r, T b) {
+  if (r != 0 && (r < 0) != (b < 0)) return static_cast<T>(r + b);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (r == 0) return std::copysign(T(0), b);
+  }
+  return r;
+}
+
 struct RemainderKernel {
   template <class T>
   static Result<void> run(const KernelContext& context) {
@@ -134,9 +142,7 @@ struct RemainderKernel {
     const bool takes_divisor = context.attributes.text("sign") == "divisor";
     for (int64_t i = 0; i < z.size(); ++i) {
       T r = remainder_of(T(a[i]), T(b[i]));
-      // For unsigned T both comparisons are false and nothing happens; NaN passes through the sum.
-      if (takes_divisor && r != 0 && (r < 0) != (T(b[i]) < 0)) r = static_cast<T>(r + T(b[i]));
-      z[i] = r;
+      z[i] = takes_divisor ? with_sign_of(r, T(b[i])) : r;
     }
     return {};
   }
@@ -237,21 +243,23 @@ void register_comparison_ops(OpRegistry& registry) {
                           "a / b of integers, rounded towards zero; 0 where b is 0, and the lowest "
                           "number by -1 wraps.",
                           Quotient{}));
-  registry.add({.id = "elementwise.remainder",
-                .doc = "a - b * q with the quotient q rounded towards zero (sign = dividend) or "
-                       "down (divisor). Integers by 0 give 0, floats NaN; exact up to one sum.",
-                .shape_rule = "Floats or integers of one dtype and shape; the result has both.",
-                .edge_rule =
-                    "NaN or an infinite a gives NaN; an infinite b gives a for the sign of the "
+  registry.add(
+      {.id = "elementwise.remainder",
+       .version = 2,
+       .doc = "a - b * q with the quotient q rounded towards zero (sign = dividend) or "
+              "down (divisor). A zero has that sign, too. Integers by 0 give 0, floats NaN; exact "
+              "up to one sum.",
+       .shape_rule = "Floats or integers of one dtype and shape; the result has both.",
+       .edge_rule = "NaN or an infinite a gives NaN; an infinite b gives a for the sign of the "
                     "dividend. No elements give none.",
-                .f32_bound = 1,
-                .inputs = {op_parts::port("a"), op_parts::port("b")},
-                .outputs = {op_parts::port("z")},
-                .attributes = {op_parts::text("sign", "dividend", "Whose sign the result has.",
-                                              {"dividend", "divisor"})},
-                .infer = infer_same_numbers,
-                .reference = number_kernel<RemainderKernel>,
-                .in_place_input = 0});
+       .f32_bound = 1,
+       .inputs = {op_parts::port("a"), op_parts::port("b")},
+       .outputs = {op_parts::port("z")},
+       .attributes = {op_parts::text("sign", "dividend", "Whose sign the result has.",
+                                     {"dividend", "divisor"})},
+       .infer = infer_same_numbers,
+       .reference = number_kernel<RemainderKernel>,
+       .in_place_input = 0});
   registry.add(integer_op("bits.and", "Bit by bit a and b.", And{}));
   registry.add(integer_op("bits.or", "Bit by bit a or b.", Or{}));
   registry.add(integer_op("bits.xor", "Bit by bit, where a and b differ.", Xor{}));

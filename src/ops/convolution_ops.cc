@@ -200,6 +200,10 @@ struct ConvolutionKernel {
   }
 };
 
+// Positions that the strides of a transposed convolution may span: what is added to it stays within
+// 64 bits, since windows and paddings are below 2^62.
+constexpr int64_t kMaxSteps = int64_t{1} << 61;
+
 // Transposed --------------------------------------------------------------------------------
 
 // The adjoint of conv2d in shape: outputs = (in - 1) * stride - 2 pad + span + out_pad. The output
@@ -216,15 +220,25 @@ Result<Types> infer_transposed(const InferContext& context) {
     const Window& window = windows[axis];
     const int64_t extra = context.attributes.integer(axis == 1 ? "out_pad_h" : "out_pad_w");
     if (extra < 0 || extra >= std::max(window.stride, window.dilation)) {
-      return fail::invalid("The output padding {} of axis {} must be below its stride or dilation.",
-                           extra, axis + 1);
+      return fail::invalid(
+          "Attribute '{}' is {}; it must be from 0 to below the stride {} or the dilation {}, "
+          "whichever is larger.",
+          axis == 1 ? "out_pad_h" : "out_pad_w", extra, window.stride, window.dilation);
     }
     const auto steps = checked_multiply(extents[axis] - 1, window.stride);
-    const int64_t outputs = steps.value_or(-1) - 2 * window.pad + window.span() + extra;
-    // The bound 2^61 leaves room for the padding (below 2^32) and the span (below 2^62) in 63 bits.
-    if (!steps || *steps >= int64_t{1} << 61 || outputs < 1) {
-      return fail::invalid("Port 'x' has type {}; axis {} would get an extent of {}.",
-                           context.inputs[0]->to_string(), axis + 1, outputs);
+    if (!steps || *steps >= kMaxSteps) {
+      return fail::invalid(
+          "Port 'x' has type {}; with the stride {} axis {} of the result would have more than "
+          "2^61 elements.",
+          context.inputs[0]->to_string(), window.stride, axis + 1);
+    }
+    const int64_t outputs = *steps - 2 * window.pad + window.span() + extra;
+    if (outputs < 1) {
+      return fail::invalid(
+          "Port 'x' has type {}; with the stride {}, the padding {} and a window of {}, axis {} of "
+          "the result would have the extent {}; it needs 1 or more.",
+          context.inputs[0]->to_string(), window.stride, window.pad, window.span(), axis + 1,
+          outputs);
     }
     y.dims[axis + 1] = Dim::constant(outputs);
   }

@@ -203,6 +203,13 @@ struct Scale {
   }
 };
 
+// A tensor of rank 0 has no last extent.
+Result<std::vector<TensorType>> infer_inv_sqrt_dim(const InferContext& context) {
+  QUERN_TRY(
+      type_rules::expect_rank_at_least(type_rules::port_name(context, 0), *context.inputs[0], 1));
+  return infer_same_floats(context);
+}
+
 // The scale of attention scores, 1 / sqrt(width).
 // In f64, then one rounding: 1 / sqrt(64) is exactly 0.125 in every type. A width of 0 gives an
 // infinite factor that no element meets; a scalar counts as width 1.
@@ -344,7 +351,7 @@ void register_unary(OpRegistry& registry) {
                 .f32_bound = 2,
                 .inputs = {op_parts::port("x")},
                 .outputs = {op_parts::port("y")},
-                .infer = infer_same_floats,
+                .infer = infer_inv_sqrt_dim,
                 .reference = float_kernel<InvSqrtDimKernel>,
                 .in_place_input = 0});
 }

@@ -103,6 +103,8 @@ TEST(ScaleRules, FloatsOfAnyShape) {
       // The factor needs the width at the run only, so that a symbol is fine.
       {"math.inv_sqrt_dim_scale", "f32[2, T]", "", "f32[2, T]"},
       {"math.inv_sqrt_dim_scale", "f32[2, 0]", "", "f32[2, 0]"},
+      {"math.inv_sqrt_dim_scale", "f32[]", "",
+       "math.inv_sqrt_dim_scale: Port 'x' has type f32[]; it needs rank 1 or more."},
   });
 }
 
@@ -278,7 +280,8 @@ TEST(RandomRules, ShapeOrLike) {
       {"random.integers", "f32[2]", "{limit = 10}", "i32[2]"},
       {"random.integers", "", "{limit = 10, shape = [5]}", "i32[5]"},
       {"random.uniform", "f32[2]", "{shape = [2]}",
-       "random.uniform: A random tensor takes the attribute 'shape' or the port 'like', not both."},
+       "random.uniform: Attribute 'shape' is [2] and port 'like' has type f32[2]; only one of them "
+       "may be given."},
       {"random.uniform", "", "{shape = [-1]}",
        "random.uniform: The extent -1 of a shape is negative."},
       // 2^62 elements are the limit for a shape, whatever the memory.
@@ -362,7 +365,8 @@ TEST(QuantRules, ScaleZeroPointAndBits) {
       {"dequant.dequant4", "u8[3, T]", "{scale = 0.5}", "f64[3, 2*T]"},
       {"dequant.dequant4", "u8[3]", "{scale = 0.5, zero_point = 16}", "f64[6]"},
       {"dequant.dequant4", "u8[4611686018427387904]", "{scale = 0.5}",
-       "dequant.dequant4: Port 'q' has type u8[4611686018427387904]; it is too large."},
+       "dequant.dequant4: Port 'q' has type u8[4611686018427387904]; twice its last extent is over "
+       "the limit of 2^63 - 1."},
       {"dequant.dequant4", "u8[]", "{scale = 0.5}",
        "dequant.dequant4: Port 'q' has type u8[]; it needs rank 1 or more."},
       {"dequant.dequant4", "i8[3]", "{scale = 0.5}",

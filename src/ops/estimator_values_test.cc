@@ -254,7 +254,8 @@ TEST(DoValues, TablesCutTheEdgesIntoANode) {
             (std::vector<double>{1, 0, 3, 4, 0, 6, 7, 0, 9}));
   EXPECT_EQ(run_error("causal.do_calculus", {f64(Shape{2, 2}, {0, 0, 0, 1}), i64(Shape{2}, {1, 0}),
                                              f64(Shape{2}, {1, 0})}),
-            "The covariance of the fixed entries is not positive definite.");
+            "The covariance in 'cov' of the fixed entries is not positive definite: the pivot of "
+            "entry 0 is not above 0.");
 }
 
 // Small bins, counted out.
@@ -362,9 +363,9 @@ TEST(PartitionValues, GatherByMask) {
             (std::vector<double>{14, 10, 11, 12, 13}));
   const std::vector<int64_t> none(20, 0), all(20, 1);
   EXPECT_EQ(run_error("markov_blanket.partition", {x, i64(Shape{4, 5}, none)}),
-            "The four masks select 0 elements; they must select 5.");
+            "Port 'masks' selects 0 elements; it must select 5, those of 'p'.");
   EXPECT_EQ(run_error("markov_blanket.partition", {x, i64(Shape{4, 5}, all)}),
-            "The four masks select 20 elements; they must select 5.");
+            "Port 'masks' selects 20 elements; it must select 5, those of 'p'.");
 }
 
 // Hawkes processes

@@ -154,6 +154,10 @@ TEST(Remainders, OfFloatsAreExact) {
   // -1 mod infinity is -1 + infinity for the sign of the divisor, as in Python.
   EXPECT_TRUE(all_same_bits(run({5.5, -5.5, 5.5, -1}, {2, 2, -2, kInf}, "divisor"),
                             {1.5, 0.5, -0.5, kInf}));
+  // A zero has the sign, too: of the dividend as fmod's, of the divisor as numpy.remainder's.
+  const std::vector<double> a = {-3, 3, -3, 3, -0.0, 0.0, -0.0}, b = {3, -3, -3, 3, 2, -2, kInf};
+  EXPECT_TRUE(all_same_bits(run(a, b, "dividend"), {-0.0, 0.0, -0.0, 0.0, -0.0, 0.0, -0.0}));
+  EXPECT_TRUE(all_same_bits(run(a, b, "divisor"), {0.0, -0.0, -0.0, 0.0, 0.0, -0.0, 0.0}));
   for (const double v : run({1, kInf, kNaN, 1}, {0, 2, 2, kNaN}, "divisor")) {
     EXPECT_TRUE(std::isnan(v));
   }

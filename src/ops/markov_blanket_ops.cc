@@ -200,8 +200,8 @@ struct GatherKernel {
       ++count;
     }
     if (count == p.size()) return {};
-    return fail::invalid("The four masks select {} elements; they must select {}.", count,
-                         p.size());
+    return fail::invalid("Port 'masks' selects {} elements; it must select {}, those of 'p'.",
+                         count, p.size());
   }
 };
 

@@ -463,9 +463,11 @@ TEST(AttentionRules, Heads) {
        "for all queries."},
       {"attention.gqa", "f32[B, 6, T, 8]; f32[B, 2, S, 8]; f32[B, 2, S, 8]", "", "f32[B, 6, T, 8]"},
       {"attention.gqa", "f32[B, 6, T, 8]; f32[B, 4, S, 8]; f32[B, 4, S, 8]", "",
-       "attention.gqa: Port 'q' has 6 heads, which is not a multiple of the 4 of 'k'."},
+       "attention.gqa: Port 'q' has type f32[B, 6, T, 8], whose 6 heads are not a multiple of the "
+       "4 of 'k', f32[B, 4, S, 8]."},
       {"attention.gqa", "f32[B, 6, T, 8]; f32[B, 0, S, 8]; f32[B, 0, S, 8]", "",
-       "attention.gqa: Port 'q' has 6 heads, which is not a multiple of the 0 of 'k'."},
+       "attention.gqa: Port 'q' has type f32[B, 6, T, 8], whose 6 heads are not a multiple of the "
+       "0 of 'k', f32[B, 0, S, 8]."},
   });
 }
 
@@ -540,9 +542,9 @@ TEST(AttentionRules, AttributesAndCaches) {
        "{start_position = -2}",
        "attention.gqa: Attribute 'start_position' is -2; it must be from 0 to the 7 cached rows."},
       {"attention.gqa", "f32[1, 6, 2, 8]; f32[1, 2, 3, 8]; f32[1, 2, 3, 4]; _; f32[1, 2, 7, 8]", "",
-       "attention.gqa: Ports 'k_cache' and 'v_cache' must be given together."},
+       "attention.gqa: Port 'k_cache' is given without 'v_cache'; they must be given together."},
       {"attention.gqa", "f32[1, 6, 2, 8]; f32[1, 2, 3, 8]; f32[1, 2, 3, 4]", "{start_position = 0}",
-       "attention.gqa: Attribute 'start_position' needs the port 'k_cache'."},
+       "attention.gqa: Attribute 'start_position' is 0; it needs the port 'k_cache'."},
       {"attention.gqa",
        "f32[1, 6, 2, 8]; f32[1, 2, 3, 8]; f32[1, 2, 3, 4]; _; f32[1, 2, 7, 6]; f32[1, 2, 7, 4]", "",
        "attention.gqa: Port 'k_cache' has type f32[1, 2, 7, 6]; it needs the type of 'k', f32[1, "
@@ -863,16 +865,26 @@ TEST(ConvolutionRules, TwoAndThreeAxes) {
        "not fit in 1 groups."},
       {"convolution.conv_transpose2d", "f32[N, 4, 3, 5]; f32[4, 2, 3, 3]",
        "{kernel_h = 3, kernel_w = 3, out_pad_h = 1}",
-       "convolution.conv_transpose2d: The output padding 1 of axis 2 must be below its stride or "
-       "dilation."},
+       "convolution.conv_transpose2d: Attribute 'out_pad_h' is 1; it must be from 0 to below the "
+       "stride 1 or the dilation 1, whichever is larger."},
       {"convolution.conv_transpose2d", "f32[N, 4, 3, 5]; f32[4, 2, 3, 3]",
        "{kernel_h = 3, kernel_w = 3, out_pad_w = -1}",
-       "convolution.conv_transpose2d: The output padding -1 of axis 3 must be below its stride or "
-       "dilation."},
+       "convolution.conv_transpose2d: Attribute 'out_pad_w' is -1; it must be from 0 to below the "
+       "stride 1 or the dilation 1, whichever is larger."},
       {"convolution.conv_transpose2d", "f32[N, 4, 1, 5]; f32[4, 2, 1, 3]",
        "{kernel_h = 1, kernel_w = 3, pad_h = 1}",
-       "convolution.conv_transpose2d: Port 'x' has type f32[N, 4, 1, 5]; axis 2 would get an "
-       "extent of -1."},
+       "convolution.conv_transpose2d: Port 'x' has type f32[N, 4, 1, 5]; with the stride 1, the "
+       "padding 1 and a window of 1, axis 2 of the result would have the extent -1; it needs 1 or "
+       "more."},
+      // Past 64 bits there is no extent to name.
+      {"convolution.conv_transpose2d", "f32[1, 4, 4611686018427387903, 5]; f32[4, 2, 3, 3]",
+       "{kernel_h = 3, kernel_w = 3, stride_h = 2}",
+       "convolution.conv_transpose2d: Port 'x' has type f32[1, 4, 4611686018427387903, 5]; with "
+       "the stride 2 axis 2 of the result would have more than 2^61 elements."},
+      {"convolution.conv_transpose2d", "f32[1, 4, 3, 4611686018427387903]; f32[4, 2, 3, 3]",
+       "{kernel_h = 3, kernel_w = 3, stride_w = 2147483647}",
+       "convolution.conv_transpose2d: Port 'x' has type f32[1, 4, 3, 4611686018427387903]; with "
+       "the stride 2147483647 axis 3 of the result would have more than 2^61 elements."},
       {"convolution.conv_transpose2d", "f32[N, 4, 3, 5]; f32[4, 2, 3, 3]",
        "{kernel_h = 3, kernel_w = 3, groups = 3}",
        "convolution.conv_transpose2d: Ports 'x' f32[N, 4, 3, 5] and 'weight' f32[4, 2, 3, 3] do "

@@ -19,7 +19,7 @@ Result<Types> infer_graft(const InferContext& context) {
     QUERN_TRY(type_rules::expect_same_type(context, 1, source, "source"));
   // In the mode read the port may be absent.
   } else if (context.attributes.text("mode") == "read_write") {
-    return fail::invalid("The mode read_write needs the port 'injection'.");
+    return fail::invalid("Attribute 'mode' is 'read_write', so port 'injection' must be given.");
   }
   return Types{source};
 }

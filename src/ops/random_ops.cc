@@ -1,4 +1,6 @@
 // Random operations over Philox: dropout, uniform, normal, integers, rrelu.
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -116,8 +118,8 @@ Result<Types> infer_random(const InferContext& context, DType dtype) {
     // One of the two would be ignored in silence.
     if (!shape.empty()) {
       return fail::invalid(
-          "A random tensor takes the attribute 'shape' or the port 'like', not "
-          "both.");
+          "Attribute 'shape' is [{}] and port 'like' has type {}; only one of them may be given.",
+          fmt::join(shape, ", "), context.inputs[0]->to_string());
     }
     y.dims = context.inputs[0]->dims;
     return Types{y};

@@ -215,7 +215,8 @@ struct ArgminKernel {
     if (num_rows == 0) return {};
     // Indices are i32, which must hold n - 1.
     if (n < 1 || n > std::numeric_limits<int32_t>::max()) {
-      return fail::invalid("reduction.argmin needs 1 to 2^31 - 1 elements in a row, not {}.", n);
+      return fail::invalid("Port 'x' has the shape {}; rows need 1 to 2^31 - 1 elements.",
+                           context.inputs[0].shape.to_string());
     }
     const typename NumberAccess<T>::Input x(context.inputs[0]);
     for (int64_t row = 0; row < num_rows; ++row) {

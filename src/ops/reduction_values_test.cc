@@ -379,7 +379,7 @@ TEST(ArgminProperties, IsTheFirstOfTheSmallest) {
                 .at(0),
             1);
   EXPECT_EQ(run_error("reduction.argmin", {f64(Shape{2, 0}, {})}),
-            "reduction.argmin needs 1 to 2^31 - 1 elements in a row, not 0.");
+            "Port 'x' has the shape [2, 0]; rows need 1 to 2^31 - 1 elements.");
 }
 
 // The order is part of the definition.

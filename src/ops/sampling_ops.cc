@@ -66,11 +66,13 @@ Result<Types> infer_top_p(const InferContext& context) {
 // The index of the largest logit, the lowest among equals.
 template <class T>
 Result<int64_t> greedy(const FloatInput<T>& logits) {
-  if (logits.size() == 0) return fail::invalid("There are no logits to sample from.");
+  if (logits.size() == 0) {
+    return fail::invalid("Port 'logits' has 0 elements; it needs 1 or more to sample from.");
+  }
   int64_t best = 0;
   // From 0, so that a NaN in the first place is found as well.
   for (int64_t i = 0; i < logits.size(); ++i) {
-    if (logits[i] != logits[i]) return fail::invalid("Logit {} is NaN.", i);
+    if (logits[i] != logits[i]) return fail::invalid("Element {} of 'logits' is NaN.", i);
     if (logits[i] > logits[best]) best = i;
   }
   return best;
@@ -81,7 +83,8 @@ template <class T>
 Result<int64_t> finite_greedy(const FloatInput<T>& logits) {
   QUERN_ASSIGN_OR_RETURN(const int64_t best, greedy(logits));
   if (!std::isinf(logits[best])) return best;
-  return fail::invalid("The largest logit, at {}, is {}; it must be finite.", best, logits[best]);
+  return fail::invalid("Element {} of 'logits', the largest, is {}; it must be finite.", best,
+                       logits[best]);
 }
 
 // The argmax alone: no random number, no temperature.

@@ -19,7 +19,7 @@ using namespace type_rules;
 // Rows whose indices fit i32 and that have an element. A symbolic extent is checked at run time.
 Result<void> check_extent(int64_t n) {
   if (n >= 1 && n <= std::numeric_limits<int32_t>::max()) return {};
-  return fail::invalid("Input 'x' has rows of {} elements; they need 1 to 2147483647.", n);
+  return fail::invalid("Port 'x' has rows of {} elements; they need 1 to 2147483647.", n);
 }
 
 // Floats of rank 1 or more; a known last extent is checked before any run.

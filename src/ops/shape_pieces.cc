@@ -60,8 +60,9 @@ Result<Types> infer_concat(const InferContext& context) {
                          ? add_dims(joined, next.dims[static_cast<size_t>(axis)])
                          : std::nullopt;
     if (!sum) {
-      return fail::invalid("Input {} has type {}; it does not join {} along axis {}.", i,
-                           next.to_string(), context.inputs[0]->to_string(), axis);
+      return fail::invalid("Port '{}' has type {}; it does not join '{}', {}, along axis {}.",
+                           port_name(context, i), next.to_string(), port_name(context, 0),
+                           context.inputs[0]->to_string(), axis);
     }
     joined = *sum;
   }
@@ -258,8 +259,8 @@ void register_shape_pieces(OpRegistry& registry) {
   registry.add({.id = "shape.gather_rows",
                 .doc = "Row i of y is row rows[i] of x, along the first axis. A row out of range "
                        "is an error.",
-                .shape_rule = "x of any type of whole bytes, rank 1 or more; rows i32 [R]; y "
-                              "[R, ...].",
+                .shape_rule = "x of any type of whole bytes, rank 1 or more; rows i32 or i64 [R]; "
+                              "y [R, ...].",
                 .edge_rule = "Every value is copied bit for bit, NaN too. No elements give "
                              "none.",
                 .f32_bound = 0,

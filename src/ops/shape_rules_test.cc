@@ -211,7 +211,8 @@ TEST(BroadcastRules, AttributeOrPort) {
       {"shape.broadcast", "f32[T]", "{shape = [5]}",
        "shape.broadcast: Port 'x' has type f32[T]; it does not broadcast to f32[5]."},
       {"shape.broadcast", "f32[3]; f32[3]", "{shape = [3]}",
-       "shape.broadcast: The attribute 'shape' and the port 'like' exclude each other."},
+       "shape.broadcast: Attribute 'shape' is [3] and port 'like' has type f32[3]; only one of "
+       "them may be given."},
       {"shape.broadcast", "f32[2, 1]; f32[1, 2]", "",
        "shape.broadcast: Port 'x' has type f32[2, 1]; it does not broadcast to f32[1, 2]."},
       {"shape.broadcast", "f32[1]", "{shape = [1, 1, 1, 1, 1, 1, 1, 1, 1]}",
@@ -286,15 +287,15 @@ TEST(ConcatRules, ExtentsAdd) {
 TEST(ConcatRules, Refusals) {
   expect_types({
       {"shape.concat", "f32[2, 3]; f32[2, 4]", "",
-       "shape.concat: Input 1 has type f32[2, 4]; it does not join f32[2, 3] along axis 0."},
+       "shape.concat: Port 'b' has type f32[2, 4]; it does not join 'a', f32[2, 3], along axis 0."},
       {"shape.concat", "f32[2, 3]; f16[2, 3]", "",
-       "shape.concat: Input 1 has type f16[2, 3]; it does not join f32[2, 3] along axis 0."},
+       "shape.concat: Port 'b' has type f16[2, 3]; it does not join 'a', f32[2, 3], along axis 0."},
       {"shape.concat", "f32[2, 3]; f32[3]", "",
-       "shape.concat: Input 1 has type f32[3]; it does not join f32[2, 3] along axis 0."},
+       "shape.concat: Port 'b' has type f32[3]; it does not join 'a', f32[2, 3], along axis 0."},
       {"shape.concat", "f32[T, 3]; f32[2, 3]", "",
-       "shape.concat: Input 1 has type f32[2, 3]; it does not join f32[T, 3] along axis 0."},
+       "shape.concat: Port 'b' has type f32[2, 3]; it does not join 'a', f32[T, 3], along axis 0."},
       {"shape.concat", "f32[T, 3]; f32[S, 3]", "",
-       "shape.concat: Input 1 has type f32[S, 3]; it does not join f32[T, 3] along axis 0."},
+       "shape.concat: Port 'b' has type f32[S, 3]; it does not join 'a', f32[T, 3], along axis 0."},
       {"shape.concat", "f32[2, 3]; f32[2, 3]", "{dim = 2}",
        "shape.concat: Attribute 'dim' names axis 2; a tensor of rank 2 has axes -2 to 1."},
       {"shape.concat", "f32[]", "",
@@ -302,14 +303,14 @@ TEST(ConcatRules, Refusals) {
       // Two extents of 2^62 - 1 fit into 64 bits, the third overflows.
       {"shape.concat",
        "f32[4611686018427387903]; f32[4611686018427387903]; f32[4611686018427387903]", "",
-       "shape.concat: Input 2 has type f32[4611686018427387903]; it does not join "
-       "f32[4611686018427387903] along axis 0."},
+       "shape.concat: Port 'c' has type f32[4611686018427387903]; it does not join 'a', "
+       "f32[4611686018427387903], along axis 0."},
       {"shape.concat", "q4_0[1, 32]; q4_0[1, 32]", "",
        "shape.concat: Port 'a' has type q4_0[1, 32]; it needs elements of whole bytes."},
       {"shape.concat", "", "", "shape.concat needs its input 'a'."},
       // `_` is an absent port: a variadic one has no holes.
       {"shape.concat", "f32[2]; _; f32[2]", "",
-       "shape.concat takes any number of inputs 'a', but none that is absent: input 1."},
+       "shape.concat takes any number of inputs 'a', but none that is absent: 'b'."},
       {"shape.concat", "_; f32[2]", "", "shape.concat needs its input 'a'."},
   });
 }

@@ -331,7 +331,7 @@ TEST(MovedValues, NoElementsGiveNone) {
 // A rule cannot see this where the extent is a symbol.
 TEST(LastTokenValues, NoTokensAreAnError) {
   EXPECT_EQ(run_error("shape.last_token", {counted(Shape{2, 0, 4})}),
-            "shape.last_token needs a token; 'x' has none.");
+            "Port 'x' has the shape [2, 0, 4]; axis 1 needs at least one token.");
 }
 
 // Negative ones too.

@@ -216,7 +216,9 @@ Result<std::vector<Dim>> broadcast_target(const InferContext& context) {
   if (context.inputs[1] != nullptr) {
     // An empty list is the default: no shape was given.
     if (shape.empty()) return context.inputs[1]->dims;
-    return fail::invalid("The attribute 'shape' and the port 'like' exclude each other.");
+    return fail::invalid(
+        "Attribute 'shape' is [{}] and port 'like' has type {}; only one of them may be given.",
+        fmt::join(shape, ", "), context.inputs[1]->to_string());
   }
   QUERN_TRY(check_rank_limit("shape", static_cast<int64_t>(shape.size())));
   std::vector<Dim> dims;
@@ -279,8 +281,10 @@ Result<void> run_last_token(const KernelContext& context) {
   const TensorView& x = context.inputs[0];  // [B, T, D]
   const TensorView& y = context.outputs[0];
   const int64_t num_tokens = x.shape[1], width = x.shape[2];
-  if (num_tokens == 0) return fail::invalid("shape.last_token needs a token; 'x' has none.");
-  // Last tokens lie num_tokens * width apart, beginning with that of batch 0.
+  if (num_tokens == 0) {
+    return fail::invalid("Port 'x' has the shape {}; axis 1 needs at least one token.",
+                         x.shape.to_string());
+  }
   const int64_t offset = (num_tokens - 1) * width * element_bytes(x);
   strided_copy(x.data + offset, std::array<int64_t, 2>{num_tokens * width, 1}, y.shape,
                element_bytes(x), y.data);

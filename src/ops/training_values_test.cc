@@ -578,10 +578,11 @@ TEST(SamplingErrors, NameTheLogit) {
       const auto error = [&](const std::vector<float>& scores) {
         return run_error(id, {f32(Shape{static_cast<int64_t>(scores.size())}, scores)}, attributes);
       };
-      EXPECT_EQ(error({1, std::nanf(""), 2}), "Logit 1 is NaN.");
-      EXPECT_EQ(error({}), "There are no logits to sample from.");
-      EXPECT_EQ(error({0, 1, kInf}), "The largest logit, at 2, is inf" + finite) << id;
-      EXPECT_EQ(error({-kInf, -kInf}), "The largest logit, at 0, is -inf" + finite) << id;
+      EXPECT_EQ(error({1, std::nanf(""), 2}), "Element 1 of 'logits' is NaN.");
+      EXPECT_EQ(error({}), "Port 'logits' has 0 elements; it needs 1 or more to sample from.");
+      EXPECT_EQ(error({0, 1, kInf}), "Element 2 of 'logits', the largest, is inf" + finite) << id;
+      EXPECT_EQ(error({-kInf, -kInf}), "Element 0 of 'logits', the largest, is -inf" + finite)
+          << id;
     }
   }
 }

@@ -23,7 +23,7 @@ AttributeDef form_attribute() {
 
 Result<TensorType> float_port(const InferContext& context, size_t port, int rank) {
   QUERN_ASSIGN_OR_RETURN(const TensorType* type, present_port(context, port));
-  const std::string_view name = type_rules::port_name(context, port);
+  const std::string name = type_rules::port_name(context, port);
   QUERN_TRY(type_rules::expect_float(name, *type));
   // -1 stands for any rank.
   if (rank >= 0) QUERN_TRY(type_rules::expect_rank(name, *type, rank));

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "ir/tensor_type.h"
+#include "ir/variadic_port.h"
 
 namespace quern::type_rules {
 
@@ -122,15 +123,12 @@ Result<void> check_rank_limit(std::string_view name, int64_t rank) {
   return fail::invalid("'{}' asks for rank {}; the limit is {}.", name, rank, kMaxRank);
 }
 
-std::string_view port_name(const InferContext& context, size_t port) {
-  // A rule may be called without its definition; then there is no name.
+std::string port_name(const InferContext& context, size_t port) {
   if (context.op == nullptr || context.op->inputs.empty()) return "input";
   const auto& table = context.op->table_inputs;
   // The form `table` has names of its own.
   if (port < table.size() && context.attributes.text("form") == "table") return table[port];
-  const auto& ports = context.op->inputs;
-  // Past the declared ports there is only a variadic one, which is the last.
-  return ports[std::min(port, ports.size() - 1)].name;
+  return input_name(context.op->inputs, port);
 }
 
 Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,

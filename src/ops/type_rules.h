@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string>
 #include <string_view>
 
 #include "quern/op.h"
@@ -50,9 +51,9 @@ Result<int> axis_attribute(const Context& context, std::string_view name, int ra
 Result<void> expect_whole_elements(std::string_view port, const TensorType& type);
 // A rank that `name` asks for; the limit is kMaxRank.
 Result<void> check_rank_limit(std::string_view name, int64_t rank);
-// The name of an input port, for rules that many operations share.
-// Further values of a variadic port have its name.
-std::string_view port_name(const InferContext& context, size_t port);
+// The name of an input, for rules that many operations share; values of a variadic port have names
+// of their own.
+std::string port_name(const InferContext& context, size_t port);
 // The input must have exactly the type `wanted`, which is the type of the port `other`.
 Result<void> expect_same_type(const InferContext& context, size_t port, const TensorType& wanted,
                               std::string_view other);

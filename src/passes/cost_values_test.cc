@@ -101,6 +101,24 @@ TEST(CostValues, ProductsOfTwoTensors) {
       {"q f32[2, 4, T, 8]; k f32[2, 4, 5, 8]; v f32[2, 4, 5, 6]", "%z = attention.sdpa(%q, %k, %v)",
        // 2 * 4 * 3 * 5 scores: products with 8 keys and 6 values each, and an exponential.
        120 * (2 * 14 + 20), 0, 0, 4 * (192 + 320 + 240), 4 * 144},
+      // Rows of two heads side by side: 3 * 5 pairs of rows, products 16 wide of keys and of
+      // values, and an exponential for each head.
+      {"q f32[T, 16]; k f32[5, 16]; v f32[5, 16]",
+       "%z = attention.multi_head_attention(%q, %k, %v) {head_dim = 8, num_heads = 2}",
+       15 * (2 * 32 + 2 * 20), 0, 0, 4 * (48 + 80 + 80), 4 * 48},
+      // A window hides keys.
+      {"q f32[T, 16]; k f32[5, 16]; v f32[5, 16]",
+       "%z = attention.multi_head_attention(%q, %k, %v) {head_dim = 8, num_heads = 2, window_size "
+       "= "
+       "2}",
+       6 * (2 * 32 + 2 * 20), 0, 0, 4 * (48 + 80 + 80), 4 * 48},
+      {"q f32[2, 4, T, 8]; k f32[2, 2, 5, 8]; v f32[2, 2, 5, 6]",
+       "%z = attention.sliding_window(%q, %k, %v) {window = 3}", 72 * (2 * 14 + 20), 0, 0,
+       4 * (192 + 160 + 120), 4 * 144},
+      // Cached rows are keys, too.
+      {"q f32[1, 2, T, 8]; k f32[1, 1, 5, 8]; c f32[1, 1, 7, 8]",
+       "%z = attention.gqa(%q, %k, %k, _, %c, %c) {start_position = 4}", 54 * (2 * 16 + 20), 0, 0,
+       4 * (48 + 40 + 56), 4 * 48},
       {"q f32[T, 8]; k f32[8, 5]; v f32[5, 6]",
        "%z = fused.attention(%q, %k, %v) {program = \"math.scale(x0) {factor = 0.5}\"}",
        15 * (2 * 14 + 24) + 15, 0, 0, 4 * (24 + 40 + 30), 72},

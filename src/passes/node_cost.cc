@@ -17,6 +17,11 @@ constexpr double kCheap = 1;
 constexpr double kDivision = 4;
 constexpr double kFunction = 20;
 
+// The operation that an alias stands for, which has the same cost.
+const std::string& meaning(const OpDef& op) {
+  return op.alias_of.empty() ? op.id : op.alias_of;
+}
+
 // Operations for one element; whatever is not listed counts as a function.
 double element_flops(const OpDef& op) {
   static constexpr std::string_view kArithmetic[] = {"activation.leaky_relu",
@@ -35,8 +40,7 @@ double element_flops(const OpDef& op) {
                                                      "math.mul",
                                                      "math.scale",
                                                      "math.sign"};
-  const std::string& id = op.alias_of.empty() ? op.id : op.alias_of;
-  // Linear search: a report walks some thousand nodes once.
+  const std::string& id = meaning(op);
   if (std::ranges::find(kArithmetic, id) != std::end(kArithmetic)) return kCheap;
   if (id == "elementwise.div" || id == "elementwise.sqrt") return kDivision;
   return kFunction;
@@ -95,6 +99,8 @@ class CostEstimator {
   void add_cached_attention(const Node& node, NodeCost& cost) const;
   bool add_linear_arithmetic(const Node& node, NodeCost& cost) const;
   bool add_dense_arithmetic(const Node& node, NodeCost& cost) const;
+  bool add_attention(const Node& node, NodeCost& cost) const;
+  double visible_keys(const Node& node, int64_t own) const;
   void gather_only(const Node& node, NodeCost& cost) const;
 
   const Graph& graph_;
@@ -136,7 +142,7 @@ void CostEstimator::add_program(const Node& node, double elements, NodeCost& cos
   // The verifier has parsed it already; a cost of 0 beats an error in a report.
   if (!program) return;
   for (const FusedInstruction& instruction : program->instructions) {
-    const double row = row_flops(instruction.op->id);
+    const double row = row_flops(meaning(*instruction.op));
     cost.flops += elements * (row > 0 ? row : element_flops(*instruction.op));
   }
 }
@@ -178,7 +184,7 @@ void CostEstimator::add_cached_attention(const Node& node, NodeCost& cost) const
 
 // Products with weights.
 bool CostEstimator::add_linear_arithmetic(const Node& node, NodeCost& cost) const {
-  const std::string& id = node.op->id;
+  const std::string& id = meaning(*node.op);
   const bool is_gated = id == "fused.gated_linear";
   if (id == "projection.linear" || id == "projection.fused_qkv" || id == "fused.linear" ||
       is_gated) {
@@ -213,7 +219,7 @@ bool CostEstimator::add_linear_arithmetic(const Node& node, NodeCost& cost) cons
 
 // Products of two tensors of the run, and attention over them.
 bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const {
-  const std::string& id = node.op->id;
+  const std::string& id = meaning(*node.op);
   if (id == "math.matmul" || id == "Matmul" || id == "fused.matmul" || id == "Fused") {
     const double outputs = count(shape(node.outputs[0]));
     // K, the contracted axis of the left operand.
@@ -230,20 +236,50 @@ bool CostEstimator::add_dense_arithmetic(const Node& node, NodeCost& cost) const
     add_program(node, scores, cost);
     return true;
   }
-  const bool is_attention = id.starts_with("attention.") && has(node, 2);
-  if (!is_attention || input(node, 0).rank() != 4) return false;
+  if (!id.starts_with("attention.") || !has(node, 2)) return false;
+  return add_attention(node, cost);
+}
+
+// Heads of their own axis, or side by side in rows: for each pair of a query and a key a product
+// of their width, one of the value's width, and an exponential.
+bool CostEstimator::add_attention(const Node& node, NodeCost& cost) const {
   const Shape& q = input(node, 0);
-  const double scores =
-      // [batch, heads, queries, width] times the keys of [batch, kv heads, keys, width].
-      static_cast<double>(q[0] * q[1] * q[2]) * static_cast<double>(input(node, 1)[2]);
+  const Shape& k = input(node, 1);
+  if (q.rank() == 2) {
+    const AttributeValue* count = node.attributes.find("num_heads");
+    const auto* heads = count == nullptr ? nullptr : std::get_if<int64_t>(count);
+    if (heads == nullptr) return false;
+    // All heads of a row together are as wide as the row.
+    const double pairs = static_cast<double>(q[0]) * visible_keys(node, k[0]);
+    cost.flops +=
+        pairs * (4.0 * static_cast<double>(q[1]) + kFunction * static_cast<double>(*heads));
+    return true;
+  }
+  if (q.rank() != 4) return false;
+  const double scores = static_cast<double>(q[0] * q[1] * q[2]) * visible_keys(node, k[2]);
   cost.flops += scores * (2.0 * static_cast<double>(q[3] + input(node, 2)[3]) + kFunction);
   return true;
 }
 
+// Keys that a query meets: its own and those of the node's cache, at most those of a window.
+double CostEstimator::visible_keys(const Node& node, int64_t own) const {
+  auto keys = static_cast<double>(own);
+  constexpr size_t kKeyCache = 4;
+  if (has(node, kKeyCache)) {
+    const int64_t start = node.attributes.integer("start_position");
+    keys += static_cast<double>(start == -1 ? input(node, kKeyCache)[2] : start);
+  }
+  for (const char* name : {"window", "window_size"}) {
+    const AttributeValue* value = node.attributes.find(name);
+    const auto* window = value == nullptr ? nullptr : std::get_if<int64_t>(value);
+    if (window != nullptr && *window > 0) keys = std::min(keys, static_cast<double>(*window));
+  }
+  return keys;
+}
+
 // Rows that are picked from a table, not all of it.
 void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
-  const size_t table = node.op->id == "embedding.token" ? 1 : 0;
-  // Ids are on the other port: embedding.token(ids, table), gather_rows(x, ids).
+  const size_t table = meaning(*node.op) == "embedding.token" ? 1 : 0;
   const double rows = count(input(node, 1 - table));
   const Shape& shape = input(node, table);
   const double whole = bytes(node.inputs[table]);
@@ -257,8 +293,7 @@ void CostEstimator::gather_only(const Node& node, NodeCost& cost) const {
 // operation for each element that goes in.
 NodeCost CostEstimator::cost_of(const Node& node) const {
   NodeCost cost;
-  const std::string& id = node.op->id;
-  // A view of the same bytes.
+  const std::string& id = meaning(*node.op);
   if (id == "Input" || id == "shape.reshape" || node.outputs.size() + node.inputs.size() == 0 ||
       id == "graph.weight" || id == "graph.constant") {
     return cost;

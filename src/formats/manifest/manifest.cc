@@ -12,6 +12,7 @@
 #include "formats/manifest/declarations.h"
 #include "formats/manifest/node_order.h"
 #include "formats/manifest/yaml_values.h"
+#include "ir/variadic_port.h"
 #include "ops/broadcasting.h"
 #include "quern/graph_builder.h"
 #include "quern/op.h"
@@ -220,13 +221,18 @@ class ManifestBuilder {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       size_t place = i;
       if (!node.ports.empty()) {
-        const auto port = std::ranges::find(ports, node.ports[i], &PortDef::name);
-        if (port == ports.end()) {
+        const auto port = find_input(ports, node.ports[i]);
+        if (!port) {
           return error_at(node.inputs[i].place,
                           fmt::format("{}: {} has no input '{}'; it has {}.", user, op.id,
                                       node.ports[i], input_list(ports)));
         }
-        place = static_cast<size_t>(port - ports.begin());
+        place = *port;
+        if (place >= ports.size() + node.inputs.size()) {
+          return error_at(
+              node.inputs[i].place,
+              fmt::format("{}: {} has a gap before its input '{}'.", user, op.id, node.ports[i]));
+        }
       }
       // Ports may come in any order and with gaps; what stays kNoValue is an absent input.
       if (inputs.size() <= place) inputs.resize(place + 1, kNoValue);
@@ -238,8 +244,11 @@ class ManifestBuilder {
 
   // For errors: which inputs there are.
   static std::string input_list(std::span<const PortDef> ports) {
-    std::vector<std::string_view> names;
-    for (const PortDef& port : ports) names.push_back(port.name);
+    std::vector<std::string> names;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      names.push_back(input_name(ports, i));
+      if (ports[i].is_variadic) names.push_back(input_name(ports, i + 1) + " and so on");
+    }
     return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
   }
 

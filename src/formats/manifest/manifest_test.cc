@@ -258,7 +258,8 @@ TEST(Manifest, ErrorsNameFileAndLine) {
       {"quern: 1\ninputs: {x: [2]}\nnodes:\n  - {id: a, op: math.softmax, in: [x, x]}\n",
        "m.yaml:4: Node 'a': math.softmax takes at most 1 inputs; 2 were given."},
       {"quern: 1\ninputs: {x: [2], y: [3]}\nnodes:\n  - {id: a, op: math.mul, in: [x, y]}\n",
-       "m.yaml:4: Node 'a': f64[2] and f64[3] do not broadcast to a common shape."},
+       "m.yaml:4: Node 'a': Ports 'x' and 'y' have types f64[2] and f64[3], which do not broadcast "
+       "to a common shape."},
       {"quern: 1\ninputs:\n  x: [t]\n",
        "m.yaml:3: 't' is not a dim; a dim is a number, a letter or number*letter."},
       {"quern: 1\ninputs:\n  x: {shape: [2], dtype: float}\n",
@@ -396,6 +397,23 @@ TEST(Manifest, WeightFilesStayInsideTheFolder) {
             folder.file("m.yaml") +
                 ":2: The path '../w.safetensors' of 'weight_files' is not inside "
                 "the manifest's folder.");
+}
+
+// By letters, in any order.
+TEST(Manifest, ValuesOfAListHaveNames) {
+  const std::string head =
+      "quern: 1\nprecision: mixed\ninputs: {x: [2], y: [2], z: [2]}\nnodes:\n"
+      "  - {id: s, op: vsa.bundle, in: ";
+  const std::string by_place = graph_of(head + "[x, y, z]}\n");
+  EXPECT_NE(by_place.find("vsa.bundle(%x, %y, %z)"), std::string::npos) << by_place;
+  EXPECT_EQ(graph_of(head + "{c: z, a: x, b: y}}\n"), by_place);
+  EXPECT_EQ(graph_of(head + "{a: x, c: y}}\n"),
+            "m.yaml:5: Node 's': vsa.bundle takes any number of inputs 'a', but none that is "
+            "absent: 'b'.");
+  EXPECT_EQ(graph_of(head + "{a: x, a4000000000: y}}\n"),
+            "m.yaml:5: Node 's': vsa.bundle has a gap before its input 'a4000000000'.");
+  EXPECT_EQ(graph_of(head + "{a: x, A: y}}\n"),
+            "m.yaml:5: Node 's': vsa.bundle has no input 'A'; it has a, b and so on.");
 }
 
 // Even without a value to give it.
