@@ -3,6 +3,7 @@
 
 #include "backends/cpu/steps/elementwise_pieces.h"
 #include "backends/cpu/steps/steps.h"
+#include "ops/optimizer.h"
 #include "ops/optimizer_rules.h"
 
 namespace quern::cpu {
