@@ -1,157 +1,27 @@
-// Attention over keys and values given as tensors.
+// Attention over keys and values given as tensors [B, H, T, D]: types, caches, expansions.
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/fail.h"
 #include "ir/tensor_type.h"
-#include "ops/attention_core.h"
-#include "ops/blocked.h"
 #include "ops/dim_math.h"
-#include "ops/float_rows.h"
+#include "ops/head_attention.h"
 #include "ops/op_parts.h"
 #include "ops/register_ops.h"
+#include "ops/row_attention.h"
 #include "ops/type_rules.h"
 #include "quern/graph_builder.h"
 
 namespace quern {
-
-// The factor of the scores; 0 stands for 1 / sqrt(head_dim), computed in f64 and rounded once.
-// std::sqrt of f64 is correctly rounded by IEEE 754, so it gives equal bits everywhere, unlike the
-// other functions of <cmath>.
-template <class T>
-T attention_scale(double scale, int64_t head_dim) {
-  return static_cast<T>(scale == 0.0 ? 1.0 / std::sqrt(static_cast<double>(head_dim)) : scale);
-}
-template float attention_scale(double, int64_t);
-template double attention_scale(double, int64_t);
-
 namespace {
 
 using namespace type_rules;
 
-// Where the rows of a head lie: element (b, h, t, d) is at b * batch + h * head + t * row + d.
-// In elements. One struct serves both layouts:
-//   [B, H, T, D]   batch H * T * D, head T * D, row D          (sdpa, mqa, gqa, flash, window)
-//   [T, H * D]     batch 0,         head D,     row H * D      (multi_head_attention)
-struct HeadStrides {
-  int64_t batch;
-  int64_t head;
-  int64_t row;
-
-  int64_t at(int64_t b, int64_t h, int64_t t) const { return b * batch + h * head + t * row; }
-};
-
 // [B, H, T, D] in row-major order.
 HeadStrides strides_of(const Shape& s) {
   return {s[1] * s[2] * s[3], s[2] * s[3], s[3]};
-}
-
-// Extents and layouts of one call; keys and values may have fewer heads than the queries.
-// H = heads is a multiple of kv_heads; query head h reads key head h / (heads / kv_heads).
-struct AttentionShape {
-  int64_t batch, heads, kv_heads, queries, keys, head_dim, value_dim;
-  HeadStrides q, k, v, out;
-};
-
-// What decides which keys a query sees and how scores are formed.
-struct AttentionRule {
-  bool is_causal = false;
-  int64_t window = 0;  // 0: none
-  double scale = 0.0;  // 0: 1 / sqrt(head_dim)
-  double slope = 0.0;  // times (key - query), added to the score
-
-  // Query row i of n stands at key keys - n + i.
-  // The keys end where the queries end: with more keys than queries the first ones are a past that
-  // all rows see; with fewer, the first rows stand before key 0 and see nothing.
-  KeyRange visible(int64_t query, int64_t keys) const {
-    if (!is_causal) return {0, keys};
-    // query may be negative; both ends clamp at 0 so that the range is empty and not reversed.
-    const int64_t last = std::max<int64_t>(0, query + 1);
-    return {window == 0 ? 0 : std::max<int64_t>(0, last - window), last};
-  }
-};
-
-// An additive mask [..., Tq, Tk] whose leading axes broadcast over batch and heads.
-// Strides of 0 repeat a plane. `batch_` and `head_` count elements:
-//   rank 2 [Tq, Tk]           head_ 0,      batch_ 0
-//   rank 3 [H or 1, Tq, Tk]   head_ Tq*Tk,  batch_ 0           (0 for an extent of 1)
-//   rank 4 [B or 1, H or 1, Tq, Tk]         batch_ (H or 1) * Tq * Tk
-template <class T>
-class Mask {
- public:
-  explicit Mask(const TensorView& view) : values_(load_all<T>(view)) {
-    // Absent, or present without elements: then no row is ever read.
-    if (values_.empty()) return;
-    const int rank = view.shape.rank();
-    keys_ = view.shape[rank - 1];
-    const int64_t plane = keys_ * view.shape[rank - 2];
-    const int64_t heads = rank > 2 ? view.shape[rank - 3] : 1;
-    if (heads > 1) head_ = plane;
-    if (rank > 3 && view.shape[0] > 1) batch_ = plane * heads;
-  }
-  // The row of one query, or null without a mask.
-  const T* row(int64_t b, int64_t h, int64_t query) const {
-    return values_.empty() ? nullptr : values_.data() + b * batch_ + h * head_ + query * keys_;
-  }
-
- private:
-  std::vector<T> values_;
-  int64_t keys_ = 0, head_ = 0, batch_ = 0;
-};
-
-// Every query row on its own: scores, then the online softmax of `attend`, whose chunks fix the
-// order of the sums for all backends.
-template <class T>
-void attention(const KernelContext& context, const AttentionShape& shape, const AttentionRule& rule,
-               const TensorView& mask_view) {
-  // Everything is widened at once: a reference may use memory, and reads every row many times.
-  const std::vector<T> q = load_all<T>(context.inputs[0]);
-  const std::vector<T> k = load_all<T>(context.inputs[1]);
-  const std::vector<T> v = load_all<T>(context.inputs[2]);
-  const Mask<T> mask(mask_view);
-  const T scale = attention_scale<T>(rule.scale, shape.head_dim);
-  const T slope = static_cast<T>(rule.slope);
-  std::vector<T> out(static_cast<size_t>(shape.value_dim));
-  // The group size; kv_heads divides heads by the type rule.
-  const int64_t group = shape.heads / shape.kv_heads;
-  for (int64_t b = 0; b < shape.batch; ++b) {
-    for (int64_t h = 0; h < shape.heads; ++h) {
-      for (int64_t i = 0; i < shape.queries; ++i) {
-        const int64_t query = shape.keys - shape.queries + i;
-        const T* q_row = q.data() + shape.q.at(b, h, i);
-        const T* mask_row = mask.row(b, h, i);
-        // The steps of numerics, each rounded: dot, * scale, + slope * distance, + mask. There is
-        // no soft cap here (0). A slope of 0 leaves its step out, since s + 0 would turn -0 into
-        // +0.
-        const auto score = [&](int64_t key) {
-          const T* k_row = k.data() + shape.k.at(b, h / group, key);
-          T s = blocked_sum<T>(shape.head_dim, [&](int64_t d) { return q_row[d] * k_row[d]; });
-          s = finish_score(s, scale, T(0));
-          // key - query is negative for the past: a positive slope lowers old keys.
-          if (slope != T(0)) s = s + slope * static_cast<T>(key - query);
-          return mask_row == nullptr ? s : s + mask_row[key];
-        };
-        const auto value = [&](int64_t key) { return v.data() + shape.v.at(b, h / group, key); };
-        attend<T>(rule.visible(query, shape.keys), nullptr, score, value, out);
-        // One rounding to a narrow dtype, after the division by l.
-        store_row(context.outputs[0], shape.out.at(b, h, i), shape.value_dim, out.data());
-      }
-    }
-  }
-}
-
-// Narrow floats compute in f32. Without output elements there is nothing to do, and extents of 0
-// would divide.
-Result<void> run_attention(const KernelContext& context, const AttentionShape& shape,
-                           const AttentionRule& rule, const TensorView& mask) {
-  if (context.outputs[0].shape.num_elements() == 0) return {};
-  with_compute_type(context.inputs[0].dtype,
-                    [&]<class T>(T) { attention<T>(context, shape, rule, mask); });
-  return {};
 }
 
 // How many heads of keys and values an operation takes for its heads of queries.
@@ -434,77 +304,6 @@ Result<void> run_sliding_window(const KernelContext& context) {
   return run_attention(context, head_shape(context), rule, context.inputs[3]);
 }
 
-// Extents that the attributes of multi_head_attention give to rows of heads side by side.
-struct RowHeads {
-  // H, KV and D of rows [T, H * D].
-  int64_t heads, kv_heads, head_dim;
-};
-
-// The checked head attributes; kv_head_count 0 stands for num_heads.
-Result<RowHeads> row_heads(const Attributes& attributes) {
-  const RowHeads rows{attributes.integer("num_heads"),
-                      attributes.integer("kv_head_count") == 0
-                          ? attributes.integer("num_heads")
-                          : attributes.integer("kv_head_count"),
-                      attributes.integer("head_dim")};
-  // The limit of 65,536 keeps heads * head_dim far from overflow; kv_heads needs none, since it
-  // divides heads.
-  const bool is_sane = rows.heads >= 1 && rows.kv_heads >= 1 && rows.head_dim >= 1 &&
-                       rows.heads <= 65536 && rows.head_dim <= 65536;
-  if (is_sane && rows.heads % rows.kv_heads == 0) return rows;
-  return fail::invalid(
-      "Attributes num_heads = {}, kv_head_count = {}, head_dim = {} must be "
-      "1 to 65536, and the heads a multiple of the key heads.",
-      rows.heads, rows.kv_heads, rows.head_dim);
-}
-
-// Rows of heads side by side; the result is laid out as q.
-// Queries and keys may differ in number (T and Tk); only k and v must agree.
-Result<std::vector<TensorType>> infer_multi_head(const InferContext& context) {
-  QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
-  const int64_t window = context.attributes.integer("window_size");
-  if (window < 0) return fail::invalid("Attribute 'window_size' is {}; it is negative.", window);
-  constexpr std::string_view kPorts[] = {"q", "k", "v"};
-  for (size_t i = 0; i < 3; ++i) {
-    const TensorType& type = *context.inputs[i];
-    const int64_t heads = i == 0 ? rows.heads : rows.kv_heads;
-    QUERN_TRY(expect_float(kPorts[i], type));
-    QUERN_TRY(expect_dtype(kPorts[i], type, {context.inputs[0]->dtype}));
-    QUERN_TRY(expect_rank(kPorts[i], type, 2));
-    QUERN_TRY(expect_dim(kPorts[i], type, 1, Dim::constant(heads * rows.head_dim),
-                         "heads times head_dim"));
-  }
-  QUERN_TRY(expect_dim("v", *context.inputs[2], 0, context.inputs[1]->dims[0], "that of 'k'"));
-  return std::vector<TensorType>{*context.inputs[0]};
-}
-
-// The heads lie apart by head_dim and the rows by all heads; no copy is needed to find them.
-// There is no batch axis, hence batch 1 with stride 0.
-Result<void> run_multi_head(const KernelContext& context) {
-  QUERN_ASSIGN_OR_RETURN(const RowHeads rows, row_heads(context.attributes));
-  const int64_t d = rows.head_dim;
-  const HeadStrides q{0, d, rows.heads * d};
-  const HeadStrides kv{0, d, rows.kv_heads * d};
-  const AttentionShape shape{1,
-                             rows.heads,
-                             rows.kv_heads,
-                             context.inputs[0].shape[0],
-                             context.inputs[1].shape[0],
-                             d,
-                             d,
-                             q,
-                             kv,
-                             kv,
-                             q};
-  const int64_t window = context.attributes.integer("window_size");
-  // A window counts back from the query's own key, so it has no meaning without the causal rule.
-  const AttentionRule rule{.is_causal = context.attributes.flag("causal") || window > 0,
-                           .window = window,
-                           .slope = context.attributes.number("alibi_slope")};
-  // TensorView{} is the absent mask.
-  return run_attention(context, shape, rule, TensorView{});
-}
-
 }  // namespace
 
 void register_attention_ops(OpRegistry& registry) {
@@ -565,25 +364,7 @@ void register_attention_ops(OpRegistry& registry) {
            "Always causal; a key is visible if query - key < window. H is a multiple of KV.",
            {integer("window", 512, "Keys that a query sees, itself included."), scale},
            infer_sliding_window, run_sliding_window));
-  registry.add({.id = "attention.multi_head_attention",
-                .doc = "attention.gqa of rows that hold their heads side by side: q [T, H * D], "
-                       "k and v [T, KV * D]. window_size > 0 implies causal. alibi_slope times "
-                       "(key - query) is added to every score.",
-                .shape_rule = "q [T, H * D], k, v [Tk, KV * D] of one float dtype; out has "
-                              "q's type.",
-                .edge_rule = "Rows without a visible key, and no keys at all, give zeros; a "
-                             "NaN among the scores of a row gives NaN in it; +infinity "
-                             "scores give NaN. No queries give none.",
-                .f32_bound = 256,
-                .inputs = {port("q"), port("k"), port("v")},
-                .outputs = {port("out")},
-                .attributes = {integer("num_heads", kRequired, "H, the query heads."),
-                               integer("head_dim", kRequired, "D, their width."), causal,
-                               integer("window_size", 0, "Visible keys; 0: all."),
-                               number("alibi_slope", 0.0, "One slope for all heads; 0: none."),
-                               integer("kv_head_count", 0, "KV; 0: H.")},
-                .infer = infer_multi_head,
-                .reference = run_multi_head});
+  registry.add(multi_head_attention_op());
 }
 
 }  // namespace quern

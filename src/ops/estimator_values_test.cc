@@ -1,10 +1,9 @@
-// Causal estimators, point processes, inference: NumPy's and SciPy's numbers, cases solved by hand,
-// and the identities that define each operation.
+// Causal estimators, Markov blankets and point processes: NumPy's and SciPy's numbers, cases solved
+// by hand, and the identities that define each operation.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "ops/linear_algebra.h"
 #include "support/bit_equal.h"
 #include "support/op_values.h"
 
@@ -18,110 +17,6 @@ Attributes table(Attributes attributes = {}) {
 
 Tensor i64(const Shape& shape, const std::vector<int64_t>& values) {
   return tensor_of(DType::kI64, shape, values);
-}
-
-// Linear algebra ---------------------------------------------------------------------------------
-
-// A covariance matrix, and numpy.linalg.cholesky of it.
-// Row-major 4 x 4 and symmetric.
-const std::vector<double> kCovariance = {3.09, 0.35, 0.2,  4.55, 0.35, 1.91, 0.76, 1.53,
-                                         0.2,  0.76, 1.96, 0.81, 4.55, 1.53, 0.81, 12.04};
-
-// numpy.linalg.cholesky of one matrix.
-TEST(CholeskyValues, AreThoseOfNumPy) {
-  EXPECT_TRUE(
-      all_near(run_f64("causal.cholesky", {f64(Shape{4, 4}, kCovariance)}),
-               {1.7578395831246945, 0.0, 0.0, 0.0, 0.19910804339600102, 1.3676095886820245, 0.0,
-                0.0, 0.11377602479771487, 0.5391496845439189, 1.287001411746476, 0.0,
-                2.5884045641480133, 0.7418987407751468, 0.08974904379769226, 2.1867082978466477},
-               1e-13));
-}
-
-// What stands above the diagonal does not matter.
-TEST(CholeskyValues, ReadTheLowerTriangleAlone) {
-  std::vector<double> half = kCovariance;
-  // NaN above the diagonal: any read of it would spread.
-  for (size_t i = 0; i < 4; ++i) {
-    for (size_t j = i + 1; j < 4; ++j) half[i * 4 + j] = std::nan("");
-  }
-  EXPECT_TRUE(all_same_bits(run_f64("causal.cholesky", {f64(Shape{4, 4}, half)}),
-                            run_f64("causal.cholesky", {f64(Shape{4, 4}, kCovariance)})));
-}
-
-// L L^T is the matrix, at several sizes.
-TEST(CholeskyProperties, FactorsMultiplyBack) {
-  for (const int64_t n : {1, 2, 5, 12}) {
-    const Tensor a = normal_f64(Shape{n, n}, static_cast<uint32_t>(n));
-    const Tensor transposed =
-        run_one("shape.transpose", {a}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}});
-    auto square = values_of<double>(run_one("math.matmul", {a, transposed}));
-    // A A^T + I is positive definite for every A.
-    for (int64_t i = 0; i < n; ++i) square[static_cast<size_t>(i * n + i)] += 1;
-    const Tensor l = run_one("causal.cholesky", {f64(Shape{n, n}, square)});
-    const Tensor upper =
-        run_one("shape.transpose", {l}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}});
-    EXPECT_TRUE(all_near(run_f64("math.matmul", {l, upper}), square, 1e-12, 1e-12)) << n;
-  }
-}
-
-// The first that is not above 0, NaN included.
-TEST(CholeskyErrors, NameThePivot) {
-  const auto error = [](const std::vector<double>& a, int64_t n) {
-    return run_error("causal.cholesky", {f64(Shape{n, n}, a)});
-  };
-  const auto message = [](int pivot) {
-    return "The matrix is not positive definite: its pivot " + std::to_string(pivot) +
-           " is not above 0.";
-  };
-  // Zero, negative, singular in the second pivot (1 - 2 * 2 / 4 = 0), and NaN.
-  EXPECT_EQ(error({0}, 1), message(0));
-  EXPECT_EQ(error({-1}, 1), message(0));
-  EXPECT_EQ(error({4, 0, 2, 1}, 2), message(1));  // exactly singular
-  EXPECT_EQ(error({1, 0, 0, std::nan("")}, 2), message(1));
-}
-
-// Forward, then backward substitution.
-TEST(LinearAlgebra, SolvesWithItsFactor) {
-  Matrix a(4, 4), l;
-  a.values = kCovariance;
-  ASSERT_EQ(cholesky(a, l), -1);
-  const std::vector<double> b = {1, -2, 0.5, 3};
-  const auto x = solve_cholesky(l, b);
-  for (int64_t i = 0; i < 4; ++i) {
-    double sum = 0;
-    for (int64_t j = 0; j < 4; ++j) sum += a.at(i, j) * x[static_cast<size_t>(j)];
-    EXPECT_NEAR(sum, b[static_cast<size_t>(i)], 1e-13);
-  }
-}
-
-// The residual of least squares is orthogonal to every column of the design.
-// X^T (y - X c) = 0 defines the solution, whatever the data.
-TEST(LinearAlgebra, ResidualsAreOrthogonal) {
-  Matrix x(30, 3);
-  x.values = normals(90, 1);
-  const Matrix design = design_with_intercept(30, {&x});
-  ASSERT_EQ(design.cols, 4);
-  const auto y = normals(30, 2);
-  const auto fitted = predict(design, least_squares(design, y, 0));
-  for (int64_t j = 0; j < 4; ++j) {
-    double dot = 0;
-    for (int64_t s = 0; s < 30; ++s) {
-      dot += design.at(s, j) * (y[static_cast<size_t>(s)] - fitted[static_cast<size_t>(s)]);
-    }
-    EXPECT_NEAR(dot, 0, 1e-12);
-  }
-}
-
-// Without one, equal columns have no answer.
-TEST(LinearAlgebra, ARidgeShrinksAndMakesSingularSystemsSolvable) {
-  Matrix design(3, 2);
-  // All four elements of X^T X are 1 + 4 + 9 = 14.
-  design.values = {1, 1, 2, 2, 3, 3};  // equal columns
-  for (const double c : least_squares(design, {1, 2, 3}, 0)) EXPECT_TRUE(std::isnan(c));
-  const auto ridged = least_squares(design, {1, 2, 3}, 14);
-  // (X^T X + 14 I) c = X^T y: 28 c + 14 c = 14.
-  EXPECT_NEAR(ridged[0], 1.0 / 3, 1e-14);
-  EXPECT_NEAR(ridged[1], 1.0 / 3, 1e-14);
 }
 
 // Causal effects ---------------------------------------------------------------------------------
@@ -283,6 +178,23 @@ TEST(FrontdoorValues, ByHand) {
   }
 }
 
+// NaN ranks last, wherever it stands: the bins of the others are those without it.
+TEST(FrontdoorValues, NanRanksLast) {
+  const double nan = std::nan("");
+  // Five samples in two bins: ranks 0 to 2 are low. The NaN of x and m is rank 4 in each order.
+  const std::vector<double> first = {nan, 1, 2, 3, 4}, last = {1, 2, 3, 4, nan};
+  const auto effects = [&](const std::vector<double>& x, const std::vector<double>& y) {
+    return run_f64("causal.frontdoor_adjustment",
+                   {f64(Shape{5}, y), f64(Shape{5}, x), f64(Shape{5}, {1, 5, 2, 4, 3})});
+  };
+  EXPECT_EQ(effects(first, {50, 10, 20, 30, 40}).size(), 2u);
+  // A rotation of the samples moves the NaN from the front to the back and changes nothing else.
+  const auto rotated = run_f64(
+      "causal.frontdoor_adjustment",
+      {f64(Shape{5}, {10, 20, 30, 40, 50}), f64(Shape{5}, last), f64(Shape{5}, {5, 2, 4, 3, 1})});
+  EXPECT_TRUE(all_same_bits(effects(first, {50, 10, 20, 30, 40}), rotated));
+}
+
 // Each node given its parents.
 TEST(FactorizationValues, SumTheLikelihoodsOfTheNodes) {
   // scipy.stats.norm on the residuals of numpy.linalg.lstsq: 0 and 1 are roots, 2 has both.
@@ -429,132 +341,6 @@ TEST(HawkesValues, KernelMatricesAreTriangles) {
   lower.set("triangle", std::string("lower"));
   EXPECT_TRUE(all_same_bits(run_f64("hawkes.kernel_matrix", {t}, lower),
                             run_f64("hawkes.kernel_matrix", {t}, table(numbers))));
-}
-
-// Active inference and coding --------------------------------------------------------------------
-
-// Both published forms of each operation.
-TEST(InferenceValues, AreThoseOfNumPy) {
-  // From NumPy with the formulas of the operations' documents.
-  const Tensor q = f64(Shape{3}, {0.2, 0.5, 0.3}), likelihood = f64(Shape{3}, {0.9, 0.1, 0.4}),
-               prior = f64(Shape{3}, {0.3, 0.3, 0.4});
-  EXPECT_NEAR(run_f64("active_inference.free_energy", {q, likelihood, prior}, table()).at(0),
-              1.5352670377166626, 1e-14);
-  EXPECT_NEAR(run_f64("active_inference.expected_free_energy",
-                      {f64(Shape{2}, {0.6, 0.4}), f64(Shape{2}, {0.9, 0.1}),
-                       f64(Shape{3}, {0.5, 0.25, 0.25})},
-                      table())
-                  .at(0),
-              1.3509594504229754, 1e-14);
-  // mu = (0.5, -1), logarithms (0.2, -0.3).
-  const Tensor gaussian = f64(Shape{4}, {0.5, -1, 0.2, -0.3});
-  EXPECT_NEAR(run_f64("active_inference.free_energy", {gaussian}).at(0), 0.6561104894209437, 1e-14);
-  EXPECT_TRUE(all_near(run_f64("active_inference.belief_update",
-                               // mu: 0.5 - 0.1 * (0.5 + 0.3) = 0.42 and -1 - 0.1 * (-1 + 0.6) =
-                               // -0.96.
-                               {gaussian, f64(Shape{2}, {0.3, 0.6})}, {{"lr", 0.1}}),
-                       {0.42, -0.96, 0.17785972418398302, -0.2740818220681718}, 1e-14));
-}
-
-// Posteriors sum to 1; the free energy of the prior itself is 0.
-TEST(InferenceProperties, BeliefsNormaliseAndPriorsCostNothing) {
-  // Products 0.4, 1.2, 0.5 with the sum 2.1.
-  const Tensor prior = f64(Shape{3}, {0.2, 0.3, 0.5}), likelihood = f64(Shape{3}, {2, 4, 1});
-  EXPECT_TRUE(all_near(run_f64("active_inference.belief_update", {prior, likelihood}, table()),
-                       {0.4 / 2.1, 1.2 / 2.1, 0.5 / 2.1}, 1e-15));
-  // KL(q || q) = 0: what is left is the inaccuracy, here of certain outcomes.
-  const Tensor certain = f64(Shape{3}, {1, 1, 1});
-  EXPECT_EQ(run_f64("active_inference.free_energy", {prior, certain, prior}, table()).at(0), 0);
-  // mean 0 and log variance 0 is the standard normal itself.
-  EXPECT_EQ(run_f64("active_inference.free_energy", {f64(Shape{4}, {0, 0, 0, 0})}).at(0), 0);
-  EXPECT_EQ(
-      run_f64("active_inference.precision_weight", {f64(Shape{2}, {3, -4}), f64(Shape{2}, {0, 0})}),
-      (std::vector<double>{3, -4}));
-  EXPECT_EQ(run_f64("active_inference.precision_weight",
-                    {f64(Shape{2}, {3, -4}), f64(Shape{2}, {2, 0.5})}, table()),
-            (std::vector<double>{6, -2}));
-  // Equal shares have the largest entropy, one certain outcome none.
-  const auto entropy = run_f64("active_inference.expected_free_energy",
-                               {f64(Shape{2, 4}, {0.25, 0.25, 0.25, 0.25, 1, 0, 0, 0})});
-  // log(p + 1e-12) shifts each term by 1e-12 at most.
-  EXPECT_NEAR(entropy[0], std::log(4.0), 1e-11);
-  EXPECT_NEAR(entropy[1], 0, 1e-11);
-}
-
-// Prediction, error and both updates on two levels.
-TEST(CodingValues, ByHand) {
-  // w rep = (1 - 2 + 6, 4 - 5 + 12) = (5, 11).
-  const Tensor w = f64(Shape{2, 3}, {1, 2, 3, 4, 5, 6}), rep = f64(Shape{3}, {1, -1, 2}),
-               err = f64(Shape{2}, {0.5, -1});
-  EXPECT_EQ(run_f64("predictive_coding.prediction", {rep, w}), (std::vector<double>{5, 11}));
-  EXPECT_EQ(run_f64("predictive_coding.prediction_error",
-                    {f64(Shape{2}, {6, 10}), f64(Shape{2}, {5, 11})}),
-            (std::vector<double>{1, -1}));
-  EXPECT_EQ(run_f64("predictive_coding.prediction_error",
-                    {f64(Shape{2}, {6, 10}), f64(Shape{2}, {5, 11}), f64(Shape{2}, {2, 3})}),
-            (std::vector<double>{2, -3}));
-  // W^T err = (-3.5, -4, -4.5)
-  EXPECT_TRUE(
-      all_near(run_f64("predictive_coding.update_representation", {rep, err, w}, {{"lr", 0.1}}),
-               {0.65, -1.4, 1.55}, 1e-15));
-  EXPECT_TRUE(all_near(run_f64("predictive_coding.update_representation",
-                               {rep, err, w, f64(Shape{3}, {0.5, 0, 1})}, {{"lr", 0.1}}),
-                       {0.6, -1.4, 1.45}, 1e-15));
-  // w + lr * err rep^T: 1 + 0.1 * 0.5 * 1 = 1.05, ..., 6 + 0.1 * -1 * 2 = 5.8.
-  EXPECT_TRUE(all_near(run_f64("predictive_coding.update_weights", {w, rep, err}, {{"lr", 0.1}}),
-                       {1.05, 1.95, 3.1, 3.9, 5.1, 5.8}, 1e-15));
-}
-
-// Sums, lengths, and places modulo the extent.
-TEST(VectorValues, BundlesAndRotations) {
-  // a + b = (3, 0, 6) of length sqrt(45).
-  const Tensor a = f64(Shape{3}, {1, 2, 2}), b = f64(Shape{3}, {2, -2, 4});
-  EXPECT_TRUE(all_near(run_f64("vsa.bundle", {a, b}), {3 / std::sqrt(45.0), 0, 6 / std::sqrt(45.0)},
-                       1e-15));
-  EXPECT_EQ(run_f64("vsa.bundle", {a, b}, {{"normalize", false}}), (std::vector<double>{3, 0, 6}));
-  // The sum of a vector and its negative has no direction: zeros, not 0 / 0.
-  EXPECT_EQ(run_f64("vsa.bundle", {a, f64(Shape{3}, {-1, -2, -2})}),
-            (std::vector<double>{0, 0, 0}));
-  const Tensor x = f64(Shape{2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
-  // A rotation by one to the left in each row; by 5 is by 1 modulo the extent of 4.
-  EXPECT_EQ(run_f64("vsa.permute", {x}), (std::vector<double>{2, 3, 4, 1, 6, 7, 8, 5}));
-  EXPECT_EQ(run_f64("vsa.inverse_permute", {x}, {{"k", int64_t{5}}}),
-            (std::vector<double>{4, 1, 2, 3, 8, 5, 6, 7}));
-  // Negative, zero, the extent itself, and the ends of 64 bits, where a negation would overflow.
-  for (const int64_t k : {int64_t{-9}, int64_t{0}, int64_t{3}, int64_t{4}, INT64_MAX, INT64_MIN}) {
-    const Tensor there = run_one("vsa.permute", {x}, {{"k", k}});
-    EXPECT_EQ(run_f64("vsa.inverse_permute", {there}, {{"k", k}}), values_of<double>(x)) << k;
-  }
-}
-
-// NaN ranks last, wherever it stands: the bins of the others are those without it.
-TEST(FrontdoorValues, NanRanksLast) {
-  const double nan = std::nan("");
-  // Five samples in two bins: ranks 0 to 2 are low. The NaN of x and m is rank 4 in each order.
-  const std::vector<double> first = {nan, 1, 2, 3, 4}, last = {1, 2, 3, 4, nan};
-  const auto effects = [&](const std::vector<double>& x, const std::vector<double>& y) {
-    return run_f64("causal.frontdoor_adjustment",
-                   {f64(Shape{5}, y), f64(Shape{5}, x), f64(Shape{5}, {1, 5, 2, 4, 3})});
-  };
-  EXPECT_EQ(effects(first, {50, 10, 20, 30, 40}).size(), 2u);
-  // A rotation of the samples moves the NaN from the front to the back and changes nothing else.
-  const auto rotated = run_f64(
-      "causal.frontdoor_adjustment",
-      {f64(Shape{5}, {10, 20, 30, 40, 50}), f64(Shape{5}, last), f64(Shape{5}, {5, 2, 4, 3, 1})});
-  EXPECT_TRUE(all_same_bits(effects(first, {50, 10, 20, 30, 40}), rotated));
-}
-
-// What the table does not read is refused, not left out.
-TEST(PredictionError, TheTableHasNoPrecision) {
-  const Tensor x = f64(Shape{1}, {1});
-  const auto refused = run_op("predictive_coding.prediction_error", {x, x, x}, table());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message,
-            "predictive_coding.prediction_error: Port 'precision' has no meaning with the form "
-            "'table'.");
-  const Tensor w = f64(Shape{1, 1}, {1});
-  EXPECT_FALSE(run_op("predictive_coding.update_representation", {x, x, w, x}, table()));
-  EXPECT_TRUE(run_op("predictive_coding.update_representation", {x, x, w}, table()));
 }
 
 }  // namespace
