@@ -131,7 +131,9 @@ TEST(Activations, SpecialValues) {
 
 // A parameter in f64 would give bits that no f32 kernel has.
 TEST(Activations, ParametersRoundToF32First) {
-  EXPECT_TRUE(all_same_bits(run_f32("activation.leaky_relu", {-3}), {-3 * 0.01f}));
+  // 5 times 0.01 is 0.05 in f64 and rounds to f32(0.05); 5 times f32(0.01) is the number below.
+  ASSERT_NE(5 * 0.01f, 0.05f);
+  EXPECT_TRUE(all_same_bits(run_f32("activation.leaky_relu", {-5}), {-5 * 0.01f}));
   // f32(0.1) is above the f64 number 0.1: compared in f64, x > theta would hold and give 0.1.
   EXPECT_TRUE(all_same_bits(run_f32("activation.threshold", {0.1f}, {{"theta", 0.1}}), {0.0f}));
 }

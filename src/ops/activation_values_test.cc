@@ -270,7 +270,10 @@ const std::vector<FunctionRow> kRows64 = {
 template <class T>
 double ulp_of(double x) {
   const T a = static_cast<T>(std::abs(x));
-  if (!std::isfinite(a)) return ulp_of<T>(std::numeric_limits<T>::max());
+  // The largest number has no neighbour above: its unit is the distance to the one below.
+  constexpr T kMax = std::numeric_limits<T>::max();
+  if (!(a < kMax))
+    return static_cast<double>(kMax) - static_cast<double>(std::nextafter(kMax, T(0)));
   // From `a` upwards: at a power of 2 this is the larger of the two neighbouring units. Below the
   // normal numbers it is the denormal step, so that a result of 0 has a unit too.
   return static_cast<double>(std::nextafter(a, std::numeric_limits<T>::infinity())) -
@@ -282,7 +285,9 @@ template <class T>
 double tolerance(const OpDef& op, double bound, double x, double exact) {
   double unit = ulp_of<T>(exact);
   // As OpDef::f32_cancels defines it: the unit is also an ulp of the largest number among 1 and x.
-  if (op.f32_cancels) unit = std::max(unit, ulp_of<T>(std::max(1.0, std::abs(x))));
+  // A finite result of an infinite argument is a limit, in which nothing cancels.
+  if (op.f32_cancels && std::isfinite(x))
+    unit = std::max(unit, ulp_of<T>(std::max(1.0, std::abs(x))));
   // Half an ulp of its product x * 1.702 changes the exponential by that number of half ulps.
   if (op.id == "activation.quick_gelu") bound += std::abs(x * 1.702);
   return bound * unit;

@@ -127,9 +127,11 @@ TEST(Axpy, RoundsTheProductThenTheSum) {
 
 // The factor is f64 in the graph.
 TEST(Scale, RoundsItsFactorToTheComputeType) {
-  const Tensor y = run_one("math.scale", {f32(Shape{2}, {3, -0.0f})}, {{"factor", 0.1}});
-  // The factor is rounded before the product, so the expectation has 0.1f; the zero keeps its sign.
-  EXPECT_TRUE(all_same_bits(values_of<float>(y), {3 * 0.1f, -0.0f}));
+  const Tensor y = run_one("math.scale", {f32(Shape{2}, {9, -0.0f})}, {{"factor", 0.1}});
+  // The factor is rounded before the product, so the expectation has 0.1f; in f64 the product would
+  // be 0.9 and round to f32(0.9). The zero keeps its sign.
+  ASSERT_NE(9 * 0.1f, 0.9f);
+  EXPECT_TRUE(all_same_bits(values_of<float>(y), {9 * 0.1f, -0.0f}));
   const Tensor s = run_one("math.inv_sqrt_dim_scale", {f32(Shape{1, 3}, {1, 2, 3})});
   const float scale = static_cast<float>(1.0 / std::sqrt(3.0));
   EXPECT_TRUE(all_same_bits(values_of<float>(s), {scale, 2 * scale, 3 * scale}));

@@ -164,12 +164,17 @@ TEST(Linear, ScaleThenBiasEachRoundOnce) {
   EXPECT_EQ(values_of<float>(y), std::vector<float>{scaled + 0.3f});
 }
 
-// No detour through f32.
+// No detour through f32: the input, the product and the sum each have more bits than f32 holds.
 TEST(Linear, F64ComputesInF64) {
   const Tensor x = f64({1, 1}, {1.0 / 3.0});
-  const Tensor y = run_one("projection.linear", {x, f32({1, 1}, {3.0f}), f64({1}, {1e-17})});
+  const Tensor y = run_one("projection.linear", {x, f32({1, 1}, {5.0f}), f64({1}, {1e-12})});
   EXPECT_EQ(y.dtype(), DType::kF64);
-  EXPECT_EQ(values_of<double>(y), std::vector<double>{(1.0 / 3.0) * 3.0 + 1e-17});
+  const double exact = (1.0 / 3.0) * 5.0 + 1e-12;
+  EXPECT_EQ(values_of<double>(y), std::vector<double>{exact});
+  // What rounding any one of the three to f32 would give.
+  EXPECT_NE(static_cast<double>(static_cast<float>(1.0 / 3.0)) * 5.0 + 1e-12, exact);
+  EXPECT_NE(static_cast<double>(static_cast<float>((1.0 / 3.0) * 5.0)) + 1e-12, exact);
+  EXPECT_NE(static_cast<double>(static_cast<float>(exact)), exact);
 }
 
 // The number of tokens is known at run time.
