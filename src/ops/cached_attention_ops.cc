@@ -204,7 +204,8 @@ void register_cached_attention_ops(OpRegistry& registry) {
        .edge_rule = "Rows without a visible key, and no keys at all, give zeros; a "
                     "NaN among the scores of a row gives NaN in it; +infinity "
                     "scores give NaN. No queries give none. Unknown sequences and "
-                    "unwritten positions are errors.",
+                    "positions outside their room are errors; a row inside it that was never "
+                    "written is read as the cache holds it.",
        .f32_bound = 256,
        .inputs = {port("q"), port("positions"), port("sequences"), optional_port("sinks")},
        .outputs = {port("out")},

@@ -356,6 +356,25 @@ TEST(KvAppend, RefusesUnknownPlacesAndWritesNothing) {
   EXPECT_EQ(kv.num_rows(), 2u);
 }
 
+// The room is checked, not what was written: rows of this cache that nobody wrote are zeros, and
+// they count as keys.
+TEST(CachedAttention, ReadsUnwrittenRowsAsTheCacheHoldsThem) {
+  MemoryKv kv({.rows = 4});
+  append(kv, f32({1, 1, 1}, {0}), f32({1, 1, 1}, {6}), counting(0, 1), filled(1, 0));
+  // All scores are 0: the mean of 6 and of as many zeros as there are keys behind it.
+  const auto out = run_op("attention.cached",
+                          {f32({4, 1, 1}, {1, 1, 1, 1}), counting(0, 4), filled(4, 0), Tensor()},
+                          with_layer(), &kv);
+  ASSERT_TRUE(out) << out.error().message;
+  const auto values = values_of<float>((*out)[0]);
+  for (size_t i = 0; i < 4; ++i) EXPECT_FLOAT_EQ(values[i], 6.0F / static_cast<float>(i + 1)) << i;
+  const auto outside =
+      run_op("attention.cached", {f32({1, 1, 1}, {1}), counting(4, 1), filled(1, 0), Tensor()},
+             with_layer(), &kv);
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(outside.error().code, ErrorCode::kOutOfRange);
+}
+
 // One mistake at a time.
 TEST(CachedAttention, RefusesWrongTypesAndStates) {
   MemoryKv kv({.layers = 2, .heads = 2, .key_dim = 4, .value_dim = 2, .rows = 4});
