@@ -67,9 +67,10 @@ double error_of(DType dtype, double actual, double exact, double change) {
     return overflows(dtype, exact) && std::signbit(actual) == std::signbit(exact) ? 0 : kInfinity;
   }
   double error = std::abs(actual - exact);
-  // One rounding from f32 to the narrow type, of at most half its ulp, may go the other way.
+  // One rounding from f32 to the narrow type takes half an ulp of that type: no more, so that a
+  // store that cuts bits off shows. What is left is the error of the f32 arithmetic.
   if (dtype != DType::kF32 && dtype != DType::kF64) {
-    error = std::max(0.0, error - ulp_at(dtype, exact));
+    error = std::max(0.0, error - ulp_at(dtype, exact) / 2);
   }
   return error / (ulp_at(DType::kF32, exact) + change);
 }

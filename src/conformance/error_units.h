@@ -28,10 +28,10 @@ struct WorstError {
 };
 
 // |actual - exact| in units of ulp(exact) + change, for results of f32 arithmetic in `dtype` (f32,
-// f16 or bf16: a narrow one may be off by one more ulp of its own). `changes[i]` is what half an
-// ulp of f32 in the inputs changes of exact[i]. Elements whose exact value is no normal f32 by a
-// wide margin (below 2^-100 but not 0, above 2^100) are left out: rounding is no longer relative
-// there.
+// f16, bf16 or f8: from a narrow one half an ulp of its own is taken off, which its store costs).
+// `changes[i]` is what half an ulp of f32 in the inputs changes of exact[i]. Elements whose exact
+// value is no normal f32 by a wide margin (below 2^-100 but not 0, above 2^100) are left out:
+// rounding is no longer relative there.
 WorstError measure_error(DType dtype, std::span<const double> actual, std::span<const double> exact,
                          std::span<const double> changes);
 

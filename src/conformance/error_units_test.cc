@@ -66,10 +66,30 @@ TEST(MeasureError, LeavesOutWhatF32HoldsBadly) {
   EXPECT_GT(units(1, 0x1p-99), 1e20);
 }
 
-// The store rounds once more.
-TEST(MeasureError, NarrowResultsMayBeOneOfTheirUlpsOff) {
-  EXPECT_EQ(units(1.0 + 0x1p-10, 1.0, 0, DType::kF16), 0);
-  EXPECT_GT(units(1.0 + 0x1p-9, 1.0, 0, DType::kF16), 1000);
+// The store rounds once more, by half an ulp at most; the rest is counted in ulps of f32.
+TEST(MeasureError, NarrowResultsMayBeHalfOfTheirUlpsOff) {
+  for (const auto& [dtype, bits] : {std::pair{DType::kF16, 10}, std::pair{DType::kBF16, 7},
+                                    std::pair{DType::kF8E4M3, 3}, std::pair{DType::kF8E5M2, 2}}) {
+    const double ulp = std::ldexp(1.0, -bits);
+    for (const double sign : {1.0, -1.0}) {
+      EXPECT_EQ(units(1.5 + sign * ulp / 2, 1.5, 0, dtype), 0);
+      // One f32 ulp past it is one unit.
+      EXPECT_EQ(units(1.5 + sign * (ulp / 2 + 0x1p-23), 1.5, 0, dtype), 1);
+      EXPECT_EQ(units(1.5 + sign * ulp, 1.5, 0, dtype), ulp / 2 * 0x1p23);
+    }
+  }
+}
+
+// 1 + 3/4 ulp rounds to 1 + 1 ulp; a store that cuts bits off leaves 1.
+TEST(MeasureError, ATruncatingStoreIsAnError) {
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const double ulp = ulp_at(dtype, 1.0), exact = 1.0 + 0.75 * ulp;
+    EXPECT_EQ(units(1.0 + ulp, exact, 0, dtype), 0);
+    EXPECT_GT(units(1.0, exact, 0, dtype), 1000);
+  }
+  // Denormals of the type have the spacing of its lowest binade.
+  EXPECT_EQ(units(0, 0x1p-25, 0, DType::kF16), 0);
+  EXPECT_GT(units(0, 1.5 * 0x1p-25, 0, DType::kF16), 1000);
 }
 
 // With its place.

@@ -124,6 +124,25 @@ TEST(PlantedFaults, ApproximateBackendsAreHeldToTheirBound) {
                    .has_passed());
 }
 
+// Half an ulp of a narrow dtype is what rounding costs; a store that cuts bits off costs up to one.
+// Only the accuracy claim can see it: the results are close in every other respect.
+TEST(PlantedFaults, ATruncatingStoreIsInaccurate) {
+  const Certificate rounding =
+      certify(*make_faulty_backend("math.add", Fault::kNone, true), "math.add");
+  EXPECT_TRUE(rounding.has_passed()) << certificate_text(rounding);
+  const Certificate cutting =
+      certify(*make_faulty_backend("math.add", Fault::kTruncates, true), "math.add");
+  EXPECT_FALSE(cutting.has_passed());
+  EXPECT_GT(failures(cutting, Claim::kAccuracy), 0) << certificate_text(cutting);
+  EXPECT_EQ(failures(cutting, Claim::kResult), 0) << certificate_text(cutting);
+  const OpReport* report = find_report(cutting, "math.add");
+  ASSERT_NE(report, nullptr);
+  for (const Failure& failure : report->failures) {
+    EXPECT_TRUE(failure.where.starts_with("f16") || failure.where.starts_with("bf16"))
+        << failure.where;
+  }
+}
+
 // A page that loads something from elsewhere would tell others who reads it.
 TEST(CertificateForms, TextJsonAndPageTellTheSame) {
   const auto backend = make_faulty_backend("math.exp", Fault::kLastRow);

@@ -1,10 +1,12 @@
 // Wraps the reference backend; results are spoiled after the run.
 #include "conformance/faulty_backend.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "backends/reference/backend.h"
 #include "base/fail.h"
+#include "conformance/host_values.h"
 #include "quern/op.h"
 
 namespace quern::test {
@@ -70,6 +72,7 @@ class FaultyExecutable final : public Executable {
  private:
   Result<RunResult> spoil(Result<RunResult> result, const RunArguments& arguments) const;
   void spoil_first(Tensor& tensor) const;
+  void truncate_sum(Tensor& tensor, const RunArguments& arguments) const;
 
   std::unique_ptr<Executable> inner_;
   Plan plan_;
@@ -89,8 +92,32 @@ Result<RunResult> FaultyExecutable::spoil(Result<RunResult> result,
     for (const auto& [name, tensor] : arguments.outputs) made.values.emplace_back(name, tensor);
     return made;
   }
-  if (!result->values.empty()) spoil_first(result->values.front().second);
+  if (result->values.empty()) return result;
+  Tensor& first = result->values.front().second;
+  if (plan_.fault == Fault::kTruncates) truncate_sum(first, arguments);
+  spoil_first(first);
   return result;
+}
+
+// The true result is the nearest number: where it lies beyond the exact sum, the next one towards
+// zero is what cutting off gives. Bit patterns of one sign are in the order of their magnitudes.
+void FaultyExecutable::truncate_sum(Tensor& tensor, const RunArguments& arguments) const {
+  const bool is_narrow = tensor.dtype() == DType::kF16 || tensor.dtype() == DType::kBF16;
+  if (!is_narrow || arguments.inputs.size() != 2) return;
+  const auto a = numbers_of(arguments.inputs.begin()->second);
+  const auto b = numbers_of(arguments.inputs.rbegin()->second);
+  const auto sums = numbers_of(tensor);
+  const auto view = tensor.buffer().mutable_host_view();
+  if (!a || !b || !sums || !view || a->size() != sums->size() || b->size() != sums->size()) return;
+  for (size_t i = 0; i < sums->size(); ++i) {
+    // NaN and infinity compare false or are not beyond.
+    const double exact = (*a)[i] + (*b)[i];
+    if (!std::isfinite((*sums)[i]) || !(std::abs((*sums)[i]) > std::abs(exact))) continue;
+    uint16_t bits = 0;
+    std::memcpy(&bits, view->data() + 2 * i, 2);
+    --bits;
+    std::memcpy(view->data() + 2 * i, &bits, 2);
+  }
 }
 
 void FaultyExecutable::spoil_first(Tensor& tensor) const {

@@ -10,6 +10,7 @@ namespace quern::test {
 
 enum class Fault {
   kNone,
+  kTruncates,      // the sum of two narrow tensors of one shape is cut off instead of rounded
   kOneUlp,         // one element of the first result is off by one ulp
   kLastRow,        // the last row of the first result is not written
   kOverrun,        // a byte after the first result is written
