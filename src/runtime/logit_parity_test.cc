@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 
 namespace quern {
@@ -33,6 +34,22 @@ TEST(LogitParity, BitsMustBeEqualWhereTheyArePromised) {
   EXPECT_FALSE(passes(near, expected, kBitExact));
   EXPECT_TRUE(passes(near, expected, kBitExact, kFast));
   EXPECT_TRUE(passes(near, expected, kApprox));
+}
+
+// Sign and payload of a NaN are no part of the promise; where it stands is.
+TEST(LogitParity, AllNaNsAreEqualBits) {
+  const auto nan = [](uint32_t bits) { return std::bit_cast<float>(bits); };
+  const std::vector<float> expected{1, nan(0x7FC00000), 3};
+  for (const uint32_t bits : {0x7FC00000U, 0xFFC00000U, 0x7FC01234U, 0x7F800001U}) {
+    EXPECT_TRUE(passes({1, nan(bits), 3}, expected, kBitExact)) << bits;
+    // An approximate device must be finite, whatever the reference gives.
+    EXPECT_FALSE(passes({1, nan(bits), 3}, expected, kApprox)) << bits;
+  }
+  EXPECT_FALSE(passes({1, 2, 3}, expected, kBitExact));
+  EXPECT_FALSE(passes({1, INFINITY, 3}, expected, kBitExact));
+  EXPECT_FALSE(passes({1, nan(0x7FC00000), 3}, {1, 2, 3}, kBitExact));
+  // Zeros of another sign stay other bits.
+  EXPECT_FALSE(passes({1, -0.0F}, {1, 0.0F}, kBitExact));
 }
 
 // A scale of all logits is allowed.
