@@ -32,7 +32,8 @@ tl::unexpected<Error> cannot(std::string_view verb, const std::string& path) {
                     "File '{}' cannot be {}: {}.", path, verb, std::strerror(errno));
 }
 
-// A part of what was written may be missing in the middle: nothing can make this file right.
+// A part of what was written may be missing in the middle, or may never have reached the disk:
+// nothing can make this file right.
 tl::unexpected<Error> not_whole(const std::string& path) {
   return fail::precondition("File '{}' is not whole: a write of it failed before.", path);
 }
@@ -144,7 +145,11 @@ Result<void> AtomicFile::commit(Durability durability) {
   QUERN_TRY(flush());
   const bool is_lasting = durability == Durability::kPowerLoss;
   // Before the rename: the other order could leave the name on an empty file after a power cut.
-  if (is_lasting && ::fsync(fd_) != 0) return cannot("flushed to the disk", path_);
+  if (is_lasting && ::fsync(fd_) != 0) {
+    // The system reports a lost page once and may call the next fsync a success: no second try.
+    has_failed_ = true;
+    return cannot("flushed to the disk", path_);
+  }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot("put in place", path_);
   // From here on there is no temporary file: the destructor has nothing to remove.
   ::close(std::exchange(fd_, -1));

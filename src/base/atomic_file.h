@@ -40,8 +40,9 @@ class AtomicFile {
   Result<void> write_zeros(int64_t count);
   // Bytes appended so far.
   int64_t size_bytes() const { return size_; }
-  // At most once, and last. Errors: kFailedPrecondition when repeated, and after a write that
-  // failed: how much of it was taken is unknown, so such a file can only be thrown away.
+  // At most once, and last. Errors: kFailedPrecondition when repeated, and after a write or a wait
+  // for the disk that failed: how much of it was taken is unknown, so such a file can only be thrown
+  // away.
   // kPowerLoss costs one or two waits for the disk, some milliseconds each.
   Result<void> commit(Durability durability = Durability::kPowerLoss);
 
