@@ -47,6 +47,12 @@ class Cursor {
     std::memcpy(&value, part.data(), sizeof(T));
     return value;
   }
+  // Errors: kDataLoss for bytes that nothing read.
+  Result<void> expect_end() const {
+    if (at_ == bytes_.size()) return {};
+    return fail::data_loss("File '{}' has {} bytes behind its rows, at offset {}.", path_,
+                           bytes_.size() - at_, at_);
+  }
   // Errors name the offset.
   Result<std::span<const std::byte>> take(uint64_t size) {
     // Never negative: at_ moves only after this check.
@@ -160,6 +166,7 @@ Result<LoadedSequence> load_sequence(Engine& engine, const std::string& path) {
   QUERN_ASSIGN_OR_RETURN(const auto size, cursor.get<uint64_t>());
   // import_rows() compares the size with what the tokens need.
   QUERN_ASSIGN_OR_RETURN(const auto rows, cursor.take(size));
+  QUERN_TRY(cursor.expect_end());
   QUERN_ASSIGN_OR_RETURN(
       loaded.sequence, engine.import_sequence(loaded.tokens, rows, (flags & kHasLongFactors) != 0));
   return loaded;

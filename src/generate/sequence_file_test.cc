@@ -168,6 +168,17 @@ TEST_F(SequenceFileTest, RowsMustFitTheTokens) {
   EXPECT_NE(load(with<uint64_t>(kCountAt, 0)), "");
 }
 
+// Whatever they are for, this build does not know it.
+TEST_F(SequenceFileTest, BytesBehindTheRowsAreRefused) {
+  const std::string content = bytes_.substr(0, bytes_.size() - 8);
+  for (const size_t more : {1U, 8U, 1000U}) {
+    EXPECT_EQ(load(sealed(content + std::string(more, '\0'))),
+              "has " + std::to_string(more) + " bytes behind its rows, at offset " +
+                  std::to_string(content.size()) + ".");
+  }
+  EXPECT_EQ(load(sealed(content)), "");
+}
+
 // Flags of other models must not crash this one.
 TEST_F(SequenceFileTest, ALongFactorFlagNeedsAModelWithTwoSets) {
   // The flag is of a model whose rotary factors change; this one has none, and must not crash.
