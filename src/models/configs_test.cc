@@ -49,6 +49,32 @@ TEST_F(DecoderConfigTest, ReadsTheSizes) {
   EXPECT_FLOAT_EQ(static_cast<float>(c.norm_eps), 1e-5F);
 }
 
+// Beside a mean of squares, in both kinds of norm; 0 and 1 are the ends.
+TEST_F(DecoderConfigTest, TheEpsilonMustMakeSense) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const auto message = [&](NormKind norm) {
+    const auto config = read_decoder_config(model_.metadata, model_, norm);
+    return config ? std::string("no error") : config.error().message;
+  };
+  const std::pair<NormKind, std::string> kinds[] = {{NormKind::kRms, "layer_norm_rms_epsilon"},
+                                                    {NormKind::kLayer, "layer_norm_epsilon"}};
+  for (const auto& [norm, name] : kinds) {
+    for (const auto& [value, text] : {std::pair<float, const char*>{-1.0F, "-1"},
+                                      {1.5F, "1.5"},
+                                      {kInf, "inf"},
+                                      {-kInf, "-inf"},
+                                      {std::numeric_limits<float>::quiet_NaN(), "nan"}}) {
+      model_.set_number("attention." + name, value);
+      EXPECT_EQ(message(norm),
+                "Key 'llama.attention." + name + "' is " + text + "; it must be from 0 to 1.");
+    }
+    for (const float value : {0.0F, 1e-6F, 1.0F}) {
+      model_.set_number("attention." + name, value);
+      EXPECT_EQ(message(norm), "no error");
+    }
+  }
+}
+
 // Values the size of keys, unless the file says so.
 // 6 and 3 are neither hidden / heads = 2 nor each other: a fallback in place of the key would show.
 // value_dim follows key_dim until it has a key of its own.
@@ -233,10 +259,12 @@ TEST_F(RopeConfigTest, ValuesMustMakeSense) {
   model_.set_number("rope.dimension_count", int64_t{4});
   EXPECT_EQ(read()->num_rotated, 4);
   model_.set_number("rope.freq_base", 0.0F);
-  EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is 0; it must be positive.");
+  EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is 0; it must be positive and finite.");
   // NaN fails every comparison, so a check written as `base <= 0` would let it through.
   model_.set_number("rope.freq_base", std::numeric_limits<float>::quiet_NaN());
-  EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is nan; it must be positive.");
+  EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is nan; it must be positive and finite.");
+  model_.set_number("rope.freq_base", std::numeric_limits<float>::infinity());
+  EXPECT_EQ(error(), "Key 'llama.rope.freq_base' is inf; it must be positive and finite.");
   model_.set_number("rope.freq_base", 1e4F);
   model_.set("rope.scaling.type", MetadataValue::text("spiral"));
   EXPECT_EQ(error(),
@@ -244,7 +272,9 @@ TEST_F(RopeConfigTest, ValuesMustMakeSense) {
   EXPECT_EQ(read().error().code, ErrorCode::kUnimplemented);
   model_.set("rope.scaling.type", MetadataValue::text("linear"));
   model_.set_number("rope.scaling.factor", -1.0F);
-  EXPECT_EQ(error(), "Key 'llama.rope.scaling.factor' is -1; it must be positive.");
+  EXPECT_EQ(error(), "Key 'llama.rope.scaling.factor' is -1; it must be positive and finite.");
+  model_.set_number("rope.scaling.factor", std::numeric_limits<float>::infinity());
+  EXPECT_EQ(error(), "Key 'llama.rope.scaling.factor' is inf; it must be positive and finite.");
 }
 
 // The key is absent.

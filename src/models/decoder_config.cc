@@ -106,6 +106,12 @@ Result<DecoderConfig> read_decoder_config(const Metadata& metadata, const Weight
   const std::string eps = norm == NormKind::kRms ? "layer_norm_rms_epsilon" : "layer_norm_epsilon";
   // Where the file is silent: 1e-5, the usual epsilon of both kinds of norm.
   QUERN_ASSIGN_OR_RETURN(c.norm_eps, metadata.number_or(c.arch + ".attention." + eps, 1e-5));
+  // It stands beside a mean of squares: above 1 it would drown every row, below 0 make NaN of small
+  // ones. Written so that NaN is refused.
+  if (!(c.norm_eps >= 0 && c.norm_eps <= 1)) {
+    return fail::invalid("Key '{}.attention.{}' is {}; it must be from 0 to 1.", c.arch, eps,
+                         c.norm_eps);
+  }
   QUERN_ASSIGN_OR_RETURN(const WeightInfo embedding, weights.info("token_embd.weight"));
   // A table of another rank is refused with its shape when ModelBuilder::embed() asks for it.
   c.vocab = embedding.shape.rank() == 2 ? embedding.shape[0] : 0;

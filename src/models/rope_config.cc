@@ -2,12 +2,18 @@
 #include "models/rope_config.h"
 
 #include <initializer_list>
+#include <limits>
 
 #include "base/fail.h"
 #include "ops/math/strict_math.h"
 
 namespace quern {
 namespace {
+
+// NaN and infinity are not.
+bool is_positive(double value) {
+  return value > 0 && value <= std::numeric_limits<double>::max();
+}
 
 // Position interpolation; older files give the factor as rope.scale_linear.
 Result<void> read_linear(const Metadata& metadata, const std::string& prefix, RopeConfig& config) {
@@ -56,8 +62,9 @@ Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string&
         config.num_rotated, head_dim);
   }
   QUERN_ASSIGN_OR_RETURN(config.base, metadata.number_or(prefix + "freq_base", 10000.0));
-  if (!(config.base > 0)) {
-    return fail::invalid("Key '{}freq_base' is {}; it must be positive.", prefix, config.base);
+  if (!is_positive(config.base)) {
+    return fail::invalid("Key '{}freq_base' is {}; it must be positive and finite.", prefix,
+                         config.base);
   }
   // A factor without a type is linear, as files from before the types had it.
   const bool has_factor =
@@ -82,8 +89,8 @@ Result<RopeConfig> read_rope_config(const Metadata& metadata, const std::string&
         metadata, prefix,
         {"original_context_length", "yarn_beta_fast", "yarn_beta_slow", "yarn_attn_factor"}));
   }
-  if (!(config.factor > 0)) {
-    return fail::invalid("Key '{}scaling.factor' is {}; it must be positive.", prefix,
+  if (!is_positive(config.factor)) {
+    return fail::invalid("Key '{}scaling.factor' is {}; it must be positive and finite.", prefix,
                          config.factor);
   }
   return config;
