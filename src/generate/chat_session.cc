@@ -6,18 +6,10 @@
 #include <utility>
 
 #include "base/fail.h"
+#include "generate/cache_gap.h"
 
 namespace quern {
 namespace {
-
-// Tokens that both begin with.
-// In tokens, from 0 to the shorter of the two lengths.
-int64_t common_prefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  const size_t limit = std::min(a.size(), b.size());
-  size_t length = 0;
-  while (length < limit && a[length] == b[length]) ++length;
-  return static_cast<int64_t>(length);
-}
 
 // Only the first message can be one.
 bool has_system(const std::vector<ChatMessage>& messages) {
@@ -34,35 +26,6 @@ bool drop_oldest_turn(std::vector<ChatMessage>& messages) {
   if (next == messages.end()) return false;
   messages.erase(first, next);
   return true;
-}
-
-// A span of `cached` without which it begins `ids` for longer than the plain prefix.
-struct Span {
-  int64_t start = 0;
-  int64_t count = 0;
-};
-
-// What must leave the cache so that the rest is a begin of `ids`: a gap in the middle, or the end.
-// Example: cached [S A a B b], prompt [S B b C]: the prefix is S, the gap A a (start 1, count 2),
-// and B b survives it.
-Span dropped_span(std::span<const int32_t> cached, std::span<const int32_t> ids) {
-  const int64_t start = common_prefix(cached, ids);
-  const auto size = static_cast<int64_t>(cached.size());
-  const auto rest = ids.subspan(static_cast<size_t>(start));
-  Span best;
-  int64_t longest = 0;
-  // The shortest gap with the longest surviving tail; a gap up to the very end is the plain cut,
-  // which needs no search.
-  for (int64_t gap = 1; start + gap < size; ++gap) {
-    const auto tail = cached.subspan(static_cast<size_t>(start + gap));
-    const int64_t length = common_prefix(tail, rest);
-    // Only a tail that survives to its end: anything else would be cut again.
-    if (length == static_cast<int64_t>(tail.size()) && length > longest) {
-      longest = length;
-      best = {start, gap};
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -118,11 +81,11 @@ Result<std::vector<int32_t>> ChatSession::fit(std::vector<ChatMessage>& messages
 Result<int64_t> ChatSession::align_cache(std::span<const int32_t> ids) {
   // The last token of the prompt is always run: its logits are wanted.
   const auto usable = ids.first(ids.size() - 1);
-  const Span span = dropped_span(cached_, usable);
+  const CacheGap gap = find_cache_gap(cached_, usable);
   // Where the model cannot evict, the plain prefix is kept and the rest runs again.
   // An error leaves rows before `start` as they were, and only those are kept below.
-  if (span.count > 0 && engine_->evict(sequence_, span.start, span.count)) {
-    cached_.erase(cached_.begin() + span.start, cached_.begin() + span.start + span.count);
+  if (gap.count > 0 && engine_->evict(sequence_, gap.start, gap.count)) {
+    cached_.erase(cached_.begin() + gap.start, cached_.begin() + gap.start + gap.count);
   }
   const int64_t kept = common_prefix(cached_, usable);
   QUERN_ASSIGN_OR_RETURN(const int64_t length, engine_->kv().length(sequence_));
