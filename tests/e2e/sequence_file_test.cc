@@ -97,6 +97,45 @@ TEST(SequenceFileLongContext, FactorsAndTokensComeBack) {
   }
 }
 
+// A sequence that passes the length is computed anew from its tokens. Where that fails, here by a
+// token that no file may hold, its rows, its factors and its id are as they were.
+TEST(SequenceFileLongContext, AFailedRestartLeavesTheSequence) {
+  const std::string path = suite_file("tiny_models/phi3-longrope/model.gguf");
+  QUERN_NEED_FILE(path, "suite tiny_models");
+  const auto engine = open_engine(path, {"cpu"});
+  std::vector<int32_t> ids;
+  for (int i = 0; i < 50; ++i) ids.push_back((5 + 37 * i) % 300);
+  const std::span<const int32_t> start(ids.data(), 10), few(ids.data() + 10, 5);
+  const std::span<const int32_t> many(ids.data() + 10, 40);
+  const auto fed = [&](int32_t sequence, std::span<const int32_t> tokens) {
+    return engine->forward_chunked({sequence, tokens, Feed::Logits::kAll}, 64);
+  };
+  const int32_t first = engine->kv().create_sequence().value();
+  ASSERT_TRUE(fed(first, start));
+  const auto rows = engine->kv().export_rows(first);
+  ASSERT_TRUE(rows);
+  std::vector<int32_t> bad(start.begin(), start.end());
+  bad[3] = static_cast<int32_t>(engine->model().vocab_size);
+  const int32_t sequence = engine->import_sequence(bad, *rows, false).value();
+  const auto expected = fed(first, few);
+  ASSERT_TRUE(expected);
+  // Its id is free and lower: the restored sequence must not take it.
+  ASSERT_TRUE(engine->kv().remove_sequence(first));
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_FALSE(fed(sequence, many));
+    EXPECT_EQ(engine->kv().length(sequence).value_or(-1), 10);
+    EXPECT_FALSE(engine->has_long_factors(sequence));
+    EXPECT_TRUE(engine->kv().export_rows(sequence).value_or(std::vector<std::byte>{}) == *rows);
+  }
+  // Below the length it goes on as if nothing had happened.
+  const auto actual = fed(sequence, few);
+  ASSERT_TRUE(actual) << actual.error().message;
+  EXPECT_EQ(actual->read_as<float>().value(), expected->read_as<float>().value());
+  // And no copy is left behind.
+  EXPECT_EQ(engine->kv().create_sequence().value(), first);
+  EXPECT_EQ(engine->kv().create_sequence().value(), sequence + 1);
+}
+
 // Adapters are part of what the rows were computed with.
 TEST_F(SequenceFile, NamesTheSettingsOfTheModel) {
   EngineOptions options;
