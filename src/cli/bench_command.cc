@@ -59,21 +59,26 @@ std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
   return cases;
 }
 
-// The repetitions of a case follow each other: what fills its depth stays in the cache.
+// Repetitions go in turn over all cases, so that a drift of the machine's speed spreads over them
+// evenly; what fills the depths stays in the cache.
 Result<BenchReport> measure(Engine& engine, const BenchFlags& flags) {
   SpeedMeter meter(engine);
   // A device that cannot measure itself has roofs of 0, which share() takes as unknown.
   BenchReport report{.roofs = engine.device().measure_roof().value_or(DeviceRoof{}), .rows = {}};
-  for (const SpeedCase& c : cases_of(flags)) {
-    std::vector<double> rates, roofs;
-    // The first run also fills the cache to the depth, touches new pages and wakes the threads.
-    QUERN_TRY(meter.measure(c, false));  // warm-up
-    for (int64_t i = 0; i < flags.repetitions; ++i) {
-      QUERN_ASSIGN_OR_RETURN(const SpeedSample sample, meter.measure(c, true));
-      rates.push_back(sample.tokens_per_second);
-      roofs.push_back(sample.read_roof);
+  const std::vector<SpeedCase> cases = cases_of(flags);
+  // By case.
+  std::vector<std::vector<double>> rates(cases.size()), roofs(cases.size());
+  // The first run also fills the cache to the depth, touches new pages and wakes the threads.
+  for (const SpeedCase& c : cases) QUERN_TRY(meter.measure(c, false));  // warm-up
+  for (int64_t repetition = 0; repetition < flags.repetitions; ++repetition) {
+    for (size_t i = 0; i < cases.size(); ++i) {
+      QUERN_ASSIGN_OR_RETURN(const SpeedSample sample, meter.measure(cases[i], true));
+      rates[i].push_back(sample.tokens_per_second);
+      roofs[i].push_back(sample.read_roof);
     }
-    report.rows.push_back({c, median(rates), median(roofs)});
+  }
+  for (size_t i = 0; i < cases.size(); ++i) {
+    report.rows.push_back({cases[i], median(rates[i]), median(roofs[i])});
   }
   return report;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/fail.h"
 #include "hw/memory_roof.h"
@@ -39,14 +40,29 @@ bool is_tied(const Engine& engine) {
   return engine.file().find("output.weight") == nullptr;
 }
 
+// Weights or biases of all experts of a layer: "blk.0.ffn_up_exps.weight". A shared expert
+// ("shexp") and the router ("ffn_gate_inp") serve every token.
+bool is_experts(const GgufTensor& tensor) {
+  return tensor.name.find("_exps.") != std::string::npos;
+}
+// Of a mixture, the part of the experts that one token is sent to; 1 where the file says nothing.
+double used_share_of_experts(const Engine& engine) {
+  const std::string& arch = engine.model().architecture;
+  const auto total = engine.metadata().integer_or(arch + ".expert_count", 0);
+  const auto used = engine.metadata().integer_or(arch + ".expert_used_count", 0);
+  // The model was built from these keys: an error of theirs would have been one of the model.
+  if (!total || !used || *total < 1 || *used < 1) return 1;
+  return static_cast<double>(*used) / static_cast<double>(*total);
+}
+
 // Sequences that are removed at the end.
 class Sequences {
  public:
-  // Borrows the store.
-  explicit Sequences(KvStore& kv) : kv_(kv) {}
+  // Borrows the engine.
+  explicit Sequences(Engine& engine) : engine_(engine) {}
   // Removal cannot fail for ids that were given out.
   ~Sequences() {
-    for (const int32_t id : ids_) (void)kv_.remove_sequence(id).has_value();
+    for (const int32_t id : ids_) (void)engine_.kv().remove_sequence(id).has_value();
   }
   Sequences(const Sequences&) = delete;
   Sequences& operator=(const Sequences&) = delete;
@@ -54,7 +70,7 @@ class Sequences {
   // Clones share the pages of the depth.
   Result<void> add_clones(int32_t base, int64_t count) {
     for (int64_t i = 0; i < count; ++i) {
-      QUERN_ASSIGN_OR_RETURN(const int32_t id, kv_.clone_sequence(base));
+      QUERN_ASSIGN_OR_RETURN(const int32_t id, engine_.clone_sequence(base));
       ids_.push_back(id);
     }
     return {};
@@ -63,33 +79,39 @@ class Sequences {
   std::span<const int32_t> ids() const { return ids_; }
 
  private:
-  KvStore& kv_;
+  Engine& engine_;
   std::vector<int32_t> ids_;
 };
 
 }  // namespace
 
-// The base outlives single measurements.
+// Bases outlive single measurements.
 SpeedMeter::~SpeedMeter() {
-  if (base_ >= 0) (void)engine_.kv().remove_sequence(base_).has_value();
+  for (const auto& [depth, base] : bases_) (void)engine_.kv().remove_sequence(base).has_value();
 }
 
-// Filled anew only where the depth changes.
+// Filled once: made-up tokens are the same at every depth, so that the next shallower base is the
+// begin of this one.
 Result<int32_t> SpeedMeter::base_of_depth(int64_t depth) {
-  if (base_depth_ == depth) return base_;
-  if (base_ < 0) {
-    QUERN_ASSIGN_OR_RETURN(base_, engine_.kv().create_sequence());
+  const auto next = bases_.lower_bound(depth);
+  if (next != bases_.end() && next->first == depth) return next->second;
+  const bool is_first = next == bases_.begin();
+  const int64_t known = is_first ? 0 : std::prev(next)->first;
+  QUERN_ASSIGN_OR_RETURN(const int32_t base, is_first
+                                                 ? engine_.kv().create_sequence()
+                                                 : engine_.clone_sequence(std::prev(next)->second));
+  const auto tokens = made_up_tokens(depth, engine_.model().vocab_size);
+  const auto rest = std::span<const int32_t>(tokens).subspan(static_cast<size_t>(known));
+  if (!rest.empty()) {
+    const auto filled = engine_.forward_chunked({base, rest, Feed::Logits::kNone}, kPrefillChunk);
+    if (!filled) {
+      (void)engine_.kv().remove_sequence(base).has_value();
+      return tl::unexpected(filled.error());
+    }
   }
-  base_depth_ = -1;
-  // Rows of another depth would be of other tokens.
-  QUERN_TRY(engine_.kv().truncate(base_, 0));
-  if (depth > 0) {
-    const auto tokens = made_up_tokens(depth, engine_.model().vocab_size);
-    QUERN_TRY(engine_.forward_chunked({base_, tokens, Feed::Logits::kNone}, kPrefillChunk));
-  }
-  // Only after success: an error leaves -1, and the next call fills anew.
-  base_depth_ = depth;
-  return base_;
+  // Only after success: the next call fills anew.
+  bases_.emplace(depth, base);
+  return base;
 }
 
 Result<double> SpeedMeter::time_prefill(const SpeedCase& c, int32_t sequence) {
@@ -124,7 +146,7 @@ Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
   const bool is_prefill = c.kind == SpeedCase::Kind::kPrefill;
   engine_.allow_context(c.depth + c.tokens);
   QUERN_ASSIGN_OR_RETURN(const int32_t base, base_of_depth(c.depth));
-  Sequences sequences(engine_.kv());
+  Sequences sequences(engine_);
   QUERN_TRY(sequences.add_clones(base, is_prefill ? 1 : c.batch));
   SpeedSample sample;
   if (probes_roof) {
@@ -139,23 +161,25 @@ Result<SpeedSample> SpeedMeter::measure(const SpeedCase& c, bool probes_roof) {
 }
 
 double weight_bytes_per_token(const Engine& engine) {
+  const double used = used_share_of_experts(engine);
   double bytes = 0;
   for (const GgufTensor& tensor : engine.file().tensors()) {
     // Untied, decoding reads one row of the embedding table, which is nothing.
     if (is_embedding(tensor) && !is_tied(engine)) continue;
-    bytes += static_cast<double>(tensor.size_bytes);
+    bytes += static_cast<double>(tensor.size_bytes) * (is_experts(tensor) ? used : 1);
   }
   return bytes;
 }
 
 // Two operations each.
 double products_per_token(const Engine& engine) {
+  const double used = used_share_of_experts(engine);
   double products = 0;
   for (const GgufTensor& tensor : engine.file().tensors()) {
     if (is_embedding(tensor) || tensor.name == "output.weight") continue;
-    // Norms and biases are no products.
-    if (tensor.shape.rank() < 2) continue;
-    products += static_cast<double>(tensor.shape.num_elements());
+    // Norms and biases are no products; those of all experts of a layer have rank 2.
+    if (tensor.shape.rank() < 2 || tensor.name.ends_with(".bias")) continue;
+    products += static_cast<double>(tensor.shape.num_elements()) * (is_experts(tensor) ? used : 1);
   }
   return products;
 }

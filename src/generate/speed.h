@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "generate/engine.h"
@@ -29,7 +30,8 @@ struct SpeedSample {
   double read_roof = 0;
 };
 
-// Measures cases on sequences of its own. The depth is filled once and shared by the sequences.
+// Measures cases on sequences of its own. Each depth is filled once, in any order of the cases, and
+// shared by the sequences; deeper ones share the rows of those before them.
 // One thread only; the engine must outlive it.
 class SpeedMeter {
  public:
@@ -49,16 +51,15 @@ class SpeedMeter {
   Result<double> time_decode(const SpeedCase& c, std::span<const int32_t> sequences);
 
   Engine& engine_;
-  int32_t base_ = -1;  // a sequence of base_depth_ tokens
-  // Tokens that base_ holds; -1: none yet.
-  int64_t base_depth_ = -1;
+  std::map<int64_t, int32_t> bases_;  // sequences by the number of tokens that they hold
 };
 
 // Bytes of weights that decoding one token reads: all but the embedding table, unless it is the
-// head too.
+// head too; of a mixture's experts those that a token is sent to. A batch of more sequences may
+// send its tokens to other experts and read more: for mixtures this is the least of it.
 double weight_bytes_per_token(const Engine& engine);
 // Multiplications with weights of one prefilled token: the head, which only the last token needs,
-// left out.
+// left out; of a mixture's experts those that it is sent to.
 double products_per_token(const Engine& engine);
 
 // The middle one; 0 for none.
