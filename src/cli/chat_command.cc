@@ -66,6 +66,8 @@ Result<void> load(ChatSession& session, const std::string& path) {
   // Without exceptions; what is no JSON is "discarded", which is no array.
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return fail::invalid("File '{}' is no JSON.", path);
+  // Objects and plain values can be walked like a list, too.
+  if (!json.is_array()) return fail::invalid("File '{}' holds no list of messages.", path);
   std::vector<ChatMessage> messages;
   for (const auto& item : json) {
     const bool is_message = item.is_object() && item.contains("role") && item.contains("content") &&
@@ -73,8 +75,6 @@ Result<void> load(ChatSession& session, const std::string& path) {
     if (!is_message) return fail::invalid("File '{}' holds no list of messages.", path);
     messages.push_back({item["role"], item["content"]});
   }
-  // {} and null have no items that the loop could refuse.
-  if (!json.is_array()) return fail::invalid("File '{}' holds no list of messages.", path);
   session.set_messages(std::move(messages));
   return {};
 }

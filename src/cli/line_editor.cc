@@ -40,17 +40,27 @@ std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
   const InterruptGuard interrupt(true);
   const std::unique_ptr<char, decltype(&std::free)> text(readline(prompt.c_str()), &std::free);
   if (text == nullptr && interrupt.was_interrupted()) {
-    // Ctrl-C drops the line that was being typed, not the conversation.
+    // Ctrl-C drops the message that was being typed, not the conversation.
     print_status("\n[Ctrl-D or /quit ends the conversation]\n");
-    return "";
+    is_dropped_ = true;
+    return std::nullopt;
   }
   if (text == nullptr) return std::nullopt;
   if (*text != '\0') add_history(text.get());
   return std::string(text.get());
 }
 
-// Lines that end in a backslash, and blocks in triple quotes, are one message.
+// A dropped message is as if it had not been begun.
 std::optional<std::string> LineEditor::read(const std::string& prompt) {
+  while (true) {
+    is_dropped_ = false;
+    auto message = read_message(prompt);
+    if (!is_dropped_) return message;
+  }
+}
+
+// Lines that end in a backslash, and blocks in triple quotes, are one message.
+std::optional<std::string> LineEditor::read_message(const std::string& prompt) {
   auto line = read_line(prompt);
   if (!line) return std::nullopt;
   std::string message;
