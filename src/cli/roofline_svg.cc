@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 
 namespace quern::cli {
@@ -115,14 +116,18 @@ class Picture {
   // Whole powers of ten around everything that is drawn.
   void set_axes() {
     Bounds x, y;
+    // The axis ends right of every ridge, so that the level roof has some length there.
+    double end = -std::numeric_limits<double>::infinity();
     for (const RooflinePoint& point : points_) {
       x.add(point.intensity);
       y.add(point.rate);
     }
     for (const double roof : {int8_roof(), f32_roof()}) {
       y.add(roof);
-      // Twice the ridge, so that the level roof has some length right of it.
-      if (roofs_.bytes_per_second > 0) x.add(2 * roof / roofs_.bytes_per_second);
+      if (roofs_.bytes_per_second <= 0 || roof <= 0) continue;
+      const double ridge = roof / roofs_.bytes_per_second;
+      x.add(ridge);
+      end = std::max(end, std::floor(std::log10(ridge)) + 1);
     }
     // Nothing to draw: an empty plot in the usual range.
     if (x.low == 0) x = {0.1, 100};
@@ -130,7 +135,7 @@ class Picture {
     x_ = {std::floor(std::log10(x.low)), std::ceil(std::log10(x.high)), kLeft, kWidth};
     y_ = {std::floor(std::log10(y.low)), std::ceil(std::log10(y.high)), kTop + kHeight, -kHeight};
     // A single value on a power of ten would give an axis of length 0.
-    x_.high = std::max(x_.high, x_.low + 1);
+    x_.high = std::max({x_.high, x_.low + 1, end});
     y_.high = std::max(y_.high, y_.low + 1);
   }
 

@@ -130,6 +130,30 @@ TEST(RooflineSvg, GroupsHaveColours) {
   EXPECT_EQ(colours[8], colours[6]);
 }
 
+// Labels of the axis of operations a byte, from left to right.
+std::vector<std::string> intensities_of(const std::string& svg) {
+  static const std::regex label(R"re(y="494.0" text-anchor="middle">([^<]*)<)re");
+  std::vector<std::string> labels;
+  for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it) {
+    labels.push_back((*it)[1]);
+  }
+  return labels;
+}
+
+// The roofs meet at 400 / 20 = 20 and at 60 operations a byte: nothing is drawn past 100.
+TEST(RooflineSvg, TheAxisEndsAtThePowerOfTenBehindTheRidge) {
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(intensities_of(draw({})), (Labels{"1", "10", "100"}));
+  EXPECT_EQ(intensities_of(draw({}, {.bytes_per_second = 20e9, .int_ops_per_second = 1200e9})),
+            (Labels{"10", "100"}));
+  // A ridge on a power of ten: the level roof goes on for a decade.
+  EXPECT_EQ(intensities_of(draw({}, {.bytes_per_second = 20e9, .flops_per_second = 200e9})),
+            (Labels{"10", "100"}));
+  // A mark further right has its place.
+  EXPECT_EQ(intensities_of(draw({{"a", "g", 5000, 1e9, 1}})),
+            (Labels{"1", "10", "100", "1000", "10000"}));
+}
+
 // Only those that are known.
 TEST(RooflineSvg, RoofsAreNamedWithTheirRates) {
   const std::string svg = draw({});
