@@ -1,6 +1,7 @@
 // A low-rank adapter gives the logits of a model whose weights have it added in.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "e2e/model_runner.h"
@@ -13,10 +14,11 @@
 namespace quern::test {
 namespace {
 
-// Rank 3 and alpha 6 give 2, and the scale of 0.5 makes the whole factor 1: one of them that is
-// left out alone shows.
+// Rank 3 and alpha 6 give 2, and the scale makes the whole factor 1.5. Leaving out any one of the
+// three, any two, or all gives another factor: 2, 0.75, 4.5, 0.25, 1/3, 6 or 1.
 constexpr int64_t kRank = 3;
 constexpr double kAlpha = 6;
+constexpr double kScale = 0.75;
 
 // Small values that depend on the seed.
 // 0.02 keeps the change small beside the weights, as trained adapters are.
@@ -98,6 +100,15 @@ void write_merged(const std::string& path, const GgufFile& base, double scale) {
   ASSERT_TRUE(writer->finish());
 }
 
+// The largest difference of two rows of logits.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = a.size() == b.size() ? 0 : INFINITY;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, static_cast<double>(std::fabs(a[i] - b[i])));
+  }
+  return largest;
+}
+
 // The same model with the product added to its weights.
 TEST(Adapter, EqualsMergedWeights) {
   const std::string path = suite_file("tiny_models/llama/model.gguf");
@@ -108,9 +119,9 @@ TEST(Adapter, EqualsMergedWeights) {
   const auto base = GgufFile::open(path);
   ASSERT_TRUE(base);
   write_adapter(adapter_path, **base);
-  write_merged(merged_path, **base, 0.5);
+  write_merged(merged_path, **base, kScale);
   EngineOptions options;
-  options.adapters = {{adapter_path, 0.5}};
+  options.adapters = {{adapter_path, kScale}};
   const auto adapted = Engine::open(path, options);
   ASSERT_TRUE(adapted) << adapted.error().message;
   const auto plain = Engine::open(path, {});
@@ -120,18 +131,18 @@ TEST(Adapter, EqualsMergedWeights) {
   const auto a = run_logits(**adapted, ids, 0);
   const auto b = run_logits(**whole, ids, 0);
   const auto c = run_logits(**plain, ids, 0);
-  double to_merged = 0, to_plain = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    to_merged = std::max(to_merged, static_cast<double>(std::fabs(a[i] - b[i])));
-    to_plain = std::max(to_plain, static_cast<double>(std::fabs(a[i] - c[i])));
-  }
-  // The two ways round at different places; the unchanged model is at least ten times farther away.
-  EXPECT_LE(to_merged, 1e-4);
-  EXPECT_GE(to_plain, 1e-3);
+  // The two ways round at different places; the unchanged model is at least ten times farther away,
+  // and so is the factor 1 of an engine that ignores scale, alpha and rank.
+  EXPECT_LE(distance(a, b), 1e-4);
+  EXPECT_GE(distance(a, c), 1e-3);
+  options.adapters = {{adapter_path, kRank / kAlpha}};
+  const auto ignorant = Engine::open(path, options);
+  ASSERT_TRUE(ignorant) << ignorant.error().message;
+  EXPECT_GE(distance(run_logits(**ignorant, ids, 0), b), 1e-3);
   // The same through the program: FILE=SCALE.
   const std::string npy = (folder.path() / "logits.npy").string();
   const auto result = run_quern({"logits", path, "--tokens", "5,17,200,3,90", "--output", npy,
-                                 "--lora", adapter_path + "=0.5"});
+                                 "--lora", adapter_path + "=0.75"});
   ASSERT_EQ(result.exit_code, 0) << result.errors;
   EXPECT_EQ(read_npy(npy)->tensor.read_as<float>().value(), a);
   // Rows of the cache belong to the model with its adapters.

@@ -30,8 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto parts = split({reinterpret_cast<const char*>(data), size});
   // Files exist in the input alone: nothing of the disk is read.
   const auto load = [&](const std::string& path) -> quern::Result<std::string> {
-    const size_t index = path.empty() ? 0 : static_cast<size_t>(path[0] - 'a') + 1;
-    if (index >= parts.size() || path.substr(1) != ".yaml") {
+    // "a.yaml" is part 1, behind the manifest. A path may be anything, empty too.
+    const size_t index =
+        path.size() == 6 && path.ends_with(".yaml") ? static_cast<uint8_t>(path[0] - 'a') + 1U : 0U;
+    if (index == 0 || index >= parts.size()) {
       return quern::fail::not_found("There is no file '{}'.", path);
     }
     return parts[index];

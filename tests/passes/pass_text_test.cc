@@ -105,7 +105,7 @@ const Pass* find_pass(const std::string& name) {
   return found == passes.end() ? nullptr : &*found;
 }
 
-// Both graphs with equal inputs: equal bits, or an error of both.
+// Both graphs with equal inputs: equal bits, or an error of the same code.
 void expect_same_bits(const Graph& before, const Graph& after) {
   // One seed for every case: a failure can be run again.
   std::mt19937 random(17);
@@ -120,7 +120,11 @@ void expect_same_bits(const Graph& before, const Graph& after) {
   // A pass may neither make nor hide an error of the values.
   ASSERT_EQ(actual.has_value(), expected.has_value())
       << (expected ? actual.error().message : expected.error().message);
-  if (!expected) return;
+  if (!expected) {
+    EXPECT_EQ(actual.error().code, expected.error().code)
+        << actual.error().message << " / " << expected.error().message;
+    return;
+  }
   EXPECT_TRUE(same_result_bits(*actual, *expected));
 }
 
