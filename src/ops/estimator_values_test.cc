@@ -19,6 +19,10 @@ Tensor i64(const Shape& shape, const std::vector<int64_t>& values) {
   return tensor_of(DType::kI64, shape, values);
 }
 
+// A covariance matrix, row-major 4 x 4 and symmetric.
+const std::vector<double> kCovariance = {3.09, 0.35, 0.2,  4.55, 0.35, 1.91, 0.76, 1.53,
+                                         0.2,  0.76, 1.96, 0.81, 4.55, 1.53, 0.81, 12.04};
+
 // Causal effects ---------------------------------------------------------------------------------
 
 // numpy.linalg.lstsq of outcome on treatment and covariates.
