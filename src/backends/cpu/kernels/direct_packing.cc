@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "backends/cpu/kernels/transpose-inl.h"
+
 namespace quern::cpu {
 namespace {
 
@@ -22,7 +24,7 @@ void put(std::byte* at, T value) {
   std::memcpy(at, &value, sizeof(T));
 }
 
-// One lane of the record that is being written.
+// One lane of the record that is being written, or the first of four.
 struct Lane {
   std::byte* record;
   int lane;
@@ -39,13 +41,43 @@ struct Lane {
   void put_quad(int group, int vector, uint32_t quad) const {
     put(record + header_bytes + group * code_bytes + (vector * lanes + lane) * 4, quad);
   }
+  // Dwords `vector` to `vector` + 3 of four lanes: of lane l the 16 bytes from at + l * step, each
+  // dword xor `flip`. One store where one lane at a time needs four.
+  void put_four_lanes(int vector, const std::byte* at, int64_t step, uint32_t flip) const {
+    Dwords v[4];
+    for (int l = 0; l < 4; ++l) v[l] = get<Dwords>(at + l * step) ^ flip;
+    transpose(v);
+    for (int j = 0; j < 4; ++j) {
+      put(record + header_bytes + ((vector + j) * lanes + lane) * 4, v[j]);
+    }
+  }
 };
+
+// Formats whose blocks hold the dwords of the panel one behind another have write_four_lanes() as
+// well: blocks of four lanes, `step` bytes apart.
+template <class Format>
+concept TakesFourLanes = requires(const std::byte* blocks, int64_t step, const Lane& to) {
+  Format::write_four_lanes(blocks, step, to);
+};
+
+// What precedes the codes of a block: its scales, in the order of the record.
+template <int kScales>
+void put_scales_of_four_lanes(const std::byte* blocks, int64_t step, Lane to) {
+  for (int l = 0; l < 4; ++l, ++to.lane) {
+    for (int s = 0; s < kScales; ++s) to.put_scale(s, blocks + l * step + 2 * s);
+  }
+}
 
 struct Q8_0 {
   static constexpr int kBlockBytes = 34;
   static void write(const std::byte* block, const Lane& to) {
     to.put_scale(0, block);
     for (int j = 0; j < 8; ++j) to.put_quad(0, j, get<uint32_t>(block + 2 + 4 * j) ^ to.sign_flip);
+  }
+  static void write_four_lanes(const std::byte* blocks, int64_t step, const Lane& to) {
+    put_scales_of_four_lanes<1>(blocks, step, to);
+    to.put_four_lanes(0, blocks + 2, step, to.sign_flip);
+    to.put_four_lanes(4, blocks + 18, step, to.sign_flip);
   }
 };
 
@@ -73,6 +105,10 @@ struct Q4_0 {
     to.put_scale(0, block);
     put_nibbles(block + 2, to);
   }
+  static void write_four_lanes(const std::byte* blocks, int64_t step, const Lane& to) {
+    put_scales_of_four_lanes<1>(blocks, step, to);
+    to.put_four_lanes(0, blocks + 2, step, 0);
+  }
 };
 struct Q4_1 {
   static constexpr int kBlockBytes = 20;
@@ -80,6 +116,10 @@ struct Q4_1 {
     to.put_scale(0, block);
     to.put_scale(1, block + 2);
     put_nibbles(block + 4, to);
+  }
+  static void write_four_lanes(const std::byte* blocks, int64_t step, const Lane& to) {
+    put_scales_of_four_lanes<2>(blocks, step, to);
+    to.put_four_lanes(0, blocks + 4, step, 0);
   }
 };
 struct Q5_0 {
@@ -195,7 +235,13 @@ void pack_records(const PanelSource& source, const WeightScheme& scheme, uint32_
   const int64_t records = source.columns / scheme.record_size();
   for (int64_t r = 0; r < records; ++r) {
     const std::byte* blocks = source.rows + r * Format::kBlockBytes;
-    for (to.lane = 0; to.lane < source.num_rows; ++to.lane) {
+    to.lane = 0;
+    if constexpr (TakesFourLanes<Format>) {
+      for (; to.lane + 4 <= source.num_rows; to.lane += 4) {
+        Format::write_four_lanes(blocks + to.lane * source.row_bytes, source.row_bytes, to);
+      }
+    }
+    for (; to.lane < source.num_rows; ++to.lane) {
       Format::write(blocks + to.lane * source.row_bytes, to);
     }
     to.record += scheme.record_bytes(kLanes);

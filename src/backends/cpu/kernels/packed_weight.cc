@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/cpu/kernels/block_packing.h"
+#include "backends/cpu/kernels/transpose-inl.h"
 #include "base/checked_math.h"
 #include "base/fail.h"
 #include "tensor/convert.h"
@@ -147,6 +148,12 @@ class WeightPacker {
   }
 
   void pack_float_panel(const std::byte* source, int64_t panel, std::byte* out) const {
+    const bool is_whole = rows_in(panel) == packed_.panel_rows_;
+    if (is_whole && !is_converted() && element_bytes() < 8) {
+      const std::byte* from = source + panel * packed_.panel_rows_ * row_bytes();
+      return element_bytes() == 2 ? transpose_panel<Halves>(from, out)
+                                  : transpose_panel<Dwords>(from, out);
+    }
     std::vector<std::byte> row(static_cast<size_t>(packed_.columns_ * element_bytes()));
     for (int lane = 0; lane < rows_in(panel); ++lane) {
       const std::byte* from = source + (panel * packed_.panel_rows_ + lane) * row_bytes();
@@ -164,14 +171,43 @@ class WeightPacker {
     }
   }
 
+  bool widens_to_f64() const {
+    return packed_.form_ == Form::kF64 && packed_.dtype_ != DType::kF64;
+  }
+  // Whether the panels hold another type than the source.
+  bool is_converted() const {
+    const bool is_f8 = packed_.dtype_ == DType::kF8E4M3 || packed_.dtype_ == DType::kF8E5M2;
+    return is_f8 || widens_to_f64();
+  }
+
+  // All rows of a panel in tiles of 16 bytes by 16 bytes, columns in the outer loop so that the
+  // panel is written from front to back; what is left over goes element by element.
+  template <class Vector>
+  void transpose_panel(const std::byte* from, std::byte* out) const {
+    constexpr int kBytes = sizeof(Vector{}[0]);
+    constexpr int kTile = static_cast<int>(sizeof(Vector)) / kBytes;
+    const int rows = packed_.panel_rows_;
+    const int64_t step = int64_t{kBytes} * rows;
+    const int64_t tiled = rows % kTile == 0 ? packed_.columns_ / kTile * kTile : 0;
+    for (int64_t k = 0; k < tiled; k += kTile) {
+      for (int lane = 0; lane < rows; lane += kTile) {
+        transpose_tile<Vector>(from + lane * row_bytes() + k * kBytes, row_bytes(),
+                               out + k * step + lane * kBytes, step);
+      }
+    }
+    for (int64_t k = tiled; k < packed_.columns_; ++k) {
+      for (int lane = 0; lane < rows; ++lane) {
+        std::memcpy(out + k * step + lane * kBytes, from + lane * row_bytes() + k * kBytes, kBytes);
+      }
+    }
+  }
+
   // The row in the type of the panels; `row` is room for it.
   const std::byte* convert_row(const std::byte* from, std::byte* row) const {
-    const bool is_f8 = packed_.dtype_ == DType::kF8E4M3 || packed_.dtype_ == DType::kF8E5M2;
-    const bool widens_to_f64 = packed_.form_ == Form::kF64 && packed_.dtype_ != DType::kF64;
-    if (!is_f8 && !widens_to_f64) return from;
+    if (!is_converted()) return from;
     std::vector<float> floats(static_cast<size_t>(packed_.columns_));
     widen_row(packed_.dtype_, from, floats.data(), packed_.columns_);
-    if (widens_to_f64) {
+    if (widens_to_f64()) {
       std::copy(floats.begin(), floats.end(), reinterpret_cast<double*>(row));
     } else {
       narrow_row(DType::kF16, floats.data(), row, packed_.columns_);
