@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "cli/device_flags.h"
 #include "cli/progress_bar.h"
+#include "hw/program_stamp.h"
 
 namespace quern::cli {
 
@@ -172,6 +173,7 @@ Result<EngineOptions> EngineFlags::options() const {
   QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());
   options.has_parity_gate = has_parity_gate;
   options.cache_folder = read_environment().cache_folder;
+  options.program_stamp = program_stamp();
   return options;
 }
 

@@ -133,7 +133,11 @@ Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
                       .executable = executable_.get(),
                       .numerics = options_.compile.numerics,
                       .first_token = std::max(tokenizer().special_ids().bos, int32_t{0}),
-                      .cache_folder = options_.cache_folder};
+                      .cache_folder = options_.cache_folder,
+                      .pack_cache = options_.pack_cache,
+                      .passes = options_.compile.passes};
+  // Nodes on other devices would need those in the name of a pass as well.
+  if (options_.compile.placement.empty()) subject.program_stamp = options_.program_stamp;
   QUERN_ASSIGN_OR_RETURN(subject.reference, backends_->find("reference"));
   return run_parity_gate(subject);
 }

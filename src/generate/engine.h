@@ -32,6 +32,9 @@ struct EngineOptions {
   bool has_parity_gate = true;
   std::string pack_cache = {};    // folder for packed weights between loads; empty: none are kept
   std::string cache_folder = {};  // for what the gate keeps between loads; empty: nothing is kept
+  // Of this program, as program_stamp() gives it: the gate then remembers in the cache folder what
+  // passed, and lets it pass at later loads. Empty: it looks at each load.
+  std::string program_stamp = {};
 };
 
 // Tokens to append to one sequence in a run, and the rows of logits wanted of them.

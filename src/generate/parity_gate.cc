@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/hash.h"
 #include "formats/npy.h"
+#include "generate/parity_memory.h"
 #include "generate/weight_hash.h"
 #include "runtime/logit_parity.h"
 
@@ -83,9 +84,9 @@ Result<std::vector<float>> run_reference(const GateSubject& subject) {
 // them.
 // 256 KiB apart: some thousand samples of a model of 1 GB.
 constexpr size_t kHashStride = size_t{256} << 10;
-// Files kept at most; the oldest make room.
-// A row of logits is up to 1 MB.
-constexpr size_t kMaxKept = 64;
+// Files kept at most, of logits and of passes; the oldest make room.
+// A row of logits is up to 1 MB, a pass is empty.
+constexpr size_t kMaxKept = 128;
 
 // The file that keeps the reference's logits of this model; empty where none is kept.
 std::string cache_path(const GateSubject& subject) {
@@ -146,12 +147,8 @@ Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
                       subject.numerics, subject.device_name);
 }
 
-}  // namespace
-
 // Two tokens suffice: the second one attends, rotates and reads the cache.
-Result<void> run_parity_gate(const GateSubject& subject) {
-  // Token 0 would be out of range already.
-  if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
+Result<void> compare_with_reference(const GateSubject& subject) {
   QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject));
   const std::string path = cache_path(subject);
   // A kept row that refuses the device is not believed: the reference runs and decides.
@@ -161,6 +158,19 @@ Result<void> run_parity_gate(const GateSubject& subject) {
   QUERN_ASSIGN_OR_RETURN(const std::vector<float> expected, run_reference(subject));
   write_cached(path, expected);
   return check(subject, logits, expected);
+}
+
+}  // namespace
+
+// Only passes are remembered: a device that fails is asked again at each load.
+Result<void> run_parity_gate(const GateSubject& subject) {
+  // Token 0 would be out of range already.
+  if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
+  const std::string passed = passed_path(subject);
+  if (has_passed(passed)) return {};
+  QUERN_TRY(compare_with_reference(subject));
+  remember_pass(passed);
+  return {};
 }
 
 }  // namespace quern

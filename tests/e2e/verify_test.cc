@@ -215,12 +215,30 @@ class ParityGate : public Verify {
     options.backends = backends_with(std::move(faulty));
     options.has_parity_gate = has_gate;
     options.cache_folder = folder_.file("cache");
+    options.program_stamp = program_stamp_;
+    options.device_options.num_threads = num_threads_;
+    options.pack_cache = pack_cache_;
     return Engine::open(model_path(), options);
   }
   std::string error(FaultyOptions faulty) {
     const auto engine = open(std::move(faulty));
     return engine ? "" : engine.error().message;
   }
+  // A device that the gate refuses, unless it remembers a pass: this program cannot tell it from
+  // the sound one.
+  FaultyOptions wrong() const {
+    return {.fault = change_attribute("blk.1.q_rope", "base", 9000.0)};
+  }
+  std::vector<std::filesystem::path> passes() const {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.file("cache"))) {
+      if (entry.path().extension() == ".passed") found.push_back(entry.path());
+    }
+    return found;
+  }
+  std::string program_stamp_;  // empty: passes are not remembered
+  int num_threads_ = 1;
+  std::string pack_cache_;
   std::string cached_file() const {
     for (const auto& entry : std::filesystem::directory_iterator(folder_.file("cache"))) {
       return entry.path().string();
@@ -279,6 +297,64 @@ TEST_F(ParityGate, KeptLogitsAreNotBlindlyBelieved) {
   EXPECT_EQ(error({}), "");
   EXPECT_EQ(std::filesystem::file_size(path), size);  // written anew
   EXPECT_NE(error({.fault = change_attribute("blk.1.q_rope", "base", 9000.0)}), "");
+}
+
+// For the same program, model and device alone.
+TEST_F(ParityGate, RemembersWhatPassed) {
+  program_stamp_ = "one";
+  EXPECT_EQ(error({}), "");
+  EXPECT_EQ(passes().size(), 1U);
+  EXPECT_EQ(error(wrong()), "");  // not looked at
+  program_stamp_ = "another";
+  EXPECT_NE(error(wrong()), "");
+  program_stamp_ = "one";
+  num_threads_ = 2;
+  EXPECT_NE(error(wrong()), "");
+  num_threads_ = 1;
+  EXPECT_EQ(error(wrong()), "");
+  program_stamp_ = "";
+  EXPECT_NE(error(wrong()), "");
+  EXPECT_EQ(passes().size(), 1U);
+}
+
+// Written at its old size, as another program would leave it.
+TEST_F(ParityGate, AChangedModelMustPassAgain) {
+  program_stamp_ = "one";
+  EXPECT_EQ(error({}), "");
+  {
+    std::fstream file(model_path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(-1, std::ios::end);
+    const int last = file.get();
+    file.seekp(-1, std::ios::end);
+    file.put(static_cast<char>(last));
+  }
+  EXPECT_NE(error(wrong()), "");
+}
+
+// The device computes with what is in them.
+TEST_F(ParityGate, ChangedFilesOfPackedWeightsMustPassAgain) {
+  program_stamp_ = "one";
+  pack_cache_ = folder_.file("packed");
+  EXPECT_EQ(error({}), "");
+  EXPECT_EQ(error(wrong()), "");
+  std::filesystem::path packed;
+  for (const auto& entry : std::filesystem::directory_iterator(pack_cache_)) packed = entry.path();
+  ASSERT_FALSE(packed.empty());
+  const auto time = std::filesystem::last_write_time(packed);
+  std::filesystem::last_write_time(packed, time - std::chrono::hours(1));
+  EXPECT_NE(error(wrong()), "");
+}
+
+TEST_F(ParityGate, RemembersNoFailureAndNoDamagedPass) {
+  program_stamp_ = "one";
+  EXPECT_NE(error(wrong()), "");
+  EXPECT_TRUE(passes().empty());
+  EXPECT_EQ(error({}), "");
+  ASSERT_EQ(passes().size(), 1U);
+  std::filesystem::resize_file(passes()[0], 5);
+  EXPECT_NE(error(wrong()), "");
+  EXPECT_EQ(error({}), "");  // written anew
+  EXPECT_EQ(error(wrong()), "");
 }
 
 // Its stores are its own.
