@@ -38,6 +38,16 @@ LLAMA_BATCHED = 'import json; print(json.dumps({"speed_tg": 160.0}))'
 LLAMA_PERPLEXITY = 'import sys; sys.stderr.write("Final estimate: PPL = 10.0500 +/- 0.1\\n")'
 
 
+# The program of users: it must not be told to leave its warm-up out.
+LLAMA_COMPLETION = r'''
+import sys, time
+a = sys.argv[1:]
+assert "--no-warmup" not in a and a[a.index("-n") + 1] == "1" and a[a.index("-t") + 1] == "3"
+print("text", flush=True)
+time.sleep(5.0)
+'''
+
+
 class PeersTest(unittest.TestCase):
     def setUp(self):
         self.temporary = tempfile.TemporaryDirectory()
@@ -85,6 +95,22 @@ class PeersTest(unittest.TestCase):
                          {"quern int8": 100.0, "quern int16": 50.0, "llama.cpp": 50.0})
         self.assertEqual(values["batch8"]["quern int8"], 800.0)
         self.assertEqual(values["batch8"]["llama.cpp"], 160.0)
+
+    def test_load_ends_with_the_first_output(self):
+        self.add("bin/llama-completion", LLAMA_COMPLETION)
+        values, _ = self.results("--metrics", "load", "--activations", "int8")
+        self.assertLess(values["load"]["llama.cpp"], 5.0)
+        self.assertGreater(values["load"]["quern int8"], 0.0)
+
+    def test_load_takes_the_bench_program_where_there_is_no_other(self):
+        values, _ = self.results("--metrics", "load", "--activations", "int8")
+        self.assertGreater(values["load"]["llama.cpp"], 0.0)
+
+    def test_a_failing_program_is_named(self):
+        self.add("bin/llama-completion", "import sys; sys.exit(3)")
+        done = self.peers("--metrics", "load")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("llama-completion", done.stderr)
 
     def test_prints_ratios(self):
         done = self.peers("--metrics", "prefill", "--activations", "int8")

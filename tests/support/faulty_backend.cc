@@ -23,6 +23,9 @@ class FaultyDevice final : public Device {
                                            const Progress& progress) override {
     return inner_->load(artifact, weights, progress);
   }
+  Result<void> keep_packed_weights(const std::string& folder) override {
+    return inner_->keep_packed_weights(folder);
+  }
   Result<std::unique_ptr<KvStore>> make_kv_store(const StateDecl& declaration) override {
     return inner_->make_kv_store(declaration);
   }
