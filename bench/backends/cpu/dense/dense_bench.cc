@@ -6,10 +6,16 @@
 //   dense_bench --describe                                  the instruction set in use
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <iostream>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <string_view>
 
+#include "base/fail.h"
 #include "base/thread_pool.h"
 #include "dense_cases.h"
 #include "dense_peers.h"
@@ -25,19 +31,56 @@ struct Flags {
   bool is_server = false;
   bool is_list = false;
   bool is_description = false;
+  bool is_help = false;
 };
 
-Flags read_flags(int argc, char** argv) {
+constexpr const char* kUsage =
+    "dense_bench: times dense operations of the cpu backend against its peers.\n"
+    "  --threads N   threads of both (default: all)\n"
+    "  --isa NAME    caps the instruction set\n"
+    "  --match TEXT  cases whose names hold TEXT\n"
+    "  --list        prints the names of the cases\n"
+    "  --describe    prints the instruction set in use\n"
+    "  --serve       reads lines of THREADS SECONDS CASE, answers each with microseconds\n"
+    "  --help        prints this\n";
+
+// The whole of `text` as a number of threads, or nothing.
+std::optional<int> read_threads(std::string_view text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (!is_whole || count < 1 || count > kMaxThreads) return std::nullopt;
+  return count;
+}
+
+// Errors: an unknown flag, a missing value, a number of threads out of range.
+Result<Flags> read_flags(std::span<char* const> arguments) {
   Flags flags;
-  for (int i = 1; i < argc; ++i) {
-    const std::string flag = argv[i];
-    const bool has_value = i + 1 < argc;
-    if (flag == "--serve") flags.is_server = true;
-    if (flag == "--list") flags.is_list = true;
-    if (flag == "--describe") flags.is_description = true;
-    if (flag == "--threads" && has_value) flags.num_threads = std::atoi(argv[++i]);
-    if (flag == "--isa" && has_value) flags.isa = argv[++i];
-    if (flag == "--match" && has_value) flags.match = argv[++i];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view flag = arguments[i];
+    if (flag == "--serve") {
+      flags.is_server = true;
+    } else if (flag == "--list") {
+      flags.is_list = true;
+    } else if (flag == "--describe") {
+      flags.is_description = true;
+    } else if (flag == "--help") {
+      flags.is_help = true;
+    } else if (flag == "--threads" || flag == "--isa" || flag == "--match") {
+      if (++i == arguments.size()) return fail::invalid("Flag '{}' needs a value.", flag);
+      const std::string_view value = arguments[i];
+      if (flag == "--isa") flags.isa = value;
+      if (flag == "--match") flags.match = value;
+      if (flag != "--threads") continue;
+      const auto count = read_threads(value);
+      if (!count) {
+        return fail::invalid("--threads is '{}'; it must be a number from 1 to {}.", value,
+                             kMaxThreads);
+      }
+      flags.num_threads = *count;
+    } else {
+      return fail::invalid("There is no flag '{}'; --help lists them.", flag);
+    }
   }
   return flags;
 }
@@ -129,11 +172,19 @@ int print_table(const Flags& flags) {
 }  // namespace quern::bench
 
 int main(int argc, char** argv) {
-  const auto flags = quern::bench::read_flags(argc, argv);
-  if (flags.is_list) {
+  const auto flags = quern::bench::read_flags({argv + 1, argv + std::max(argc, 1)});
+  if (!flags) {
+    fmt::print(stderr, "dense_bench: {}\n", flags.error().message);
+    return 2;
+  }
+  if (flags->is_help) {
+    fmt::print("{}", quern::bench::kUsage);
+    return 0;
+  }
+  if (flags->is_list) {
     for (const std::string& name : quern::bench::dense_case_names()) fmt::print("{}\n", name);
     return 0;
   }
-  if (flags.is_description) return quern::bench::describe(flags);
-  return flags.is_server ? quern::bench::serve(flags) : quern::bench::print_table(flags);
+  if (flags->is_description) return quern::bench::describe(*flags);
+  return flags->is_server ? quern::bench::serve(*flags) : quern::bench::print_table(*flags);
 }
