@@ -161,6 +161,13 @@ void reduce_columns(const T* x, int64_t n, int64_t stride, int64_t columns, T* y
       for (int64_t row = 0; row < rows; ++row) {
         const T* from = x + (begin + row) * stride + first;
         T* partial = scratch + row % 32 * kReduceColumns;
+        // Each row lies in another page, so the processor does not fetch ahead itself (Zen 4, 4,096
+        // x 1,024: 913 to 712 us on one thread; on two, where the caches hold x, 296 to 301 us).
+        constexpr int64_t kAhead = 16;
+        const T* ahead = row + kAhead < rows ? from + kAhead * stride : from;
+        for (int64_t c = 0; c < count; c += 64 / int64_t{sizeof(T)}) {
+          __builtin_prefetch(ahead + c);
+        }
         for (int64_t c = 0; c < whole; c += kWidth) {
           store(partial + c, join(load<V>(partial + c), Function::term(load<V>(from + c))));
         }
