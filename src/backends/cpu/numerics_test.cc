@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -171,6 +172,123 @@ TEST(Numerics, ProductsStayWithinTheStatedBounds) {
                 << i;
           }
         }
+      }
+    }
+  }
+}
+
+// x [T, k] times weights [n, k], as layers of a model have them.
+Graph linear_graph(DType weight, int64_t k, int64_t n) {
+  GraphBuilder b(builtin_ops());
+  const ValueId x = b.input("x", {DType::kF32, {Dim::symbolic('T'), Dim::constant(k)}});
+  const ValueId w = b.input("y", {weight, {Dim::constant(n), Dim::constant(k)}});
+  b.output("z", b.add("projection.linear", {x, w}));
+  return *b.finish();
+}
+
+// Columns of a matrix [n, k] as rows of [k, n].
+std::vector<double> transposed(const std::vector<double>& y, int64_t n, int64_t k) {
+  std::vector<double> out(y.size());
+  for (int64_t row = 0; row < n; ++row) {
+    for (int64_t i = 0; i < k; ++i) {
+      out[static_cast<size_t>(i * n + row)] = y[static_cast<size_t>(row * k + i)];
+    }
+  }
+  return out;
+}
+
+bool multiplies_bf16_pairs(DType weight, Numerics numerics, const std::string& isa) {
+  return weight == DType::kBF16 && numerics == Numerics::kFast && isa == "avx512-bf16";
+}
+
+// Layers: in fast with FMA, or with activations rounded to bf16; in deterministic as in strict.
+TEST(Numerics, LinearLayersStayWithinTheStatedBounds) {
+  std::mt19937 random(3);
+  for (const auto& [m, k, n] : {std::tuple{1, 64, 5},
+                                {47, 130, 33},
+                                {48, 130, 33},
+                                {65, 700, 17},
+                                {73, 1026, 50},
+                                {50, 33, 16},
+                                {50, 1, 3},
+                                {49, 2, 100}}) {
+    for (const DType dtype : {DType::kF32, DType::kF16, DType::kBF16}) {
+      const Graph graph = linear_graph(dtype, k, n);
+      const Tensor x = random_tensor(DType::kF32, Shape{m, k}, random);
+      const Tensor w = random_tensor(dtype, Shape{n, k}, random);
+      const ProductSums sums = sums_of(values_of(x), transposed(values_of(w), n, k), m, k, n);
+      const auto strict = run_product(graph, Numerics::kStrict, "", 1, x, w);
+      ASSERT_TRUE(strict.has_value());
+      const auto expected = values_of(*strict);
+      for (const std::string& isa : test::cpu_isas()) {
+        SCOPED_TRACE(fmt::format("{} {} {}x{}x{}", isa, dtype_name(dtype), m, k, n));
+        const auto deterministic = run_product(graph, Numerics::kDeterministic, isa, 2, x, w);
+        ASSERT_TRUE(deterministic.has_value());
+        EXPECT_TRUE(same_tensor_bits(*deterministic, *strict));
+        const auto one = run_product(graph, Numerics::kFast, isa, 1, x, w);
+        const auto three = run_product(graph, Numerics::kFast, isa, 3, x, w);
+        ASSERT_TRUE(one && three);
+        EXPECT_TRUE(same_tensor_bits(*one, *three));
+        const double rounding = multiplies_bf16_pairs(dtype, Numerics::kFast, isa)
+                                    ? 0x1p-8 + 3.0 * static_cast<double>(k) * 0x1p-24
+                                    : 2.0 * static_cast<double>(k) * 0x1p-24;
+        const auto actual = values_of(*one);
+        for (size_t i = 0; i < expected.size(); ++i) {
+          ASSERT_LE(std::abs(actual[i] - expected[i]), rounding * sums.absolute[i] + 1e-30) << i;
+        }
+      }
+    }
+  }
+}
+
+// Many tokens of bf16 weights meet the pairs where the level has them, and FMA where it has that.
+TEST(Fast, LinearLayersLeaveTheStrictBits) {
+  constexpr int64_t kTokens = 60, kK = 700, kN = 40;
+  std::mt19937 random(4);
+  const Tensor x = random_tensor(DType::kF32, Shape{kTokens, kK}, random);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Graph graph = linear_graph(dtype, kK, kN);
+    const Tensor w = random_tensor(dtype, Shape{kN, kK}, random);
+    for (const std::string& isa : test::cpu_isas()) {
+      SCOPED_TRACE(isa);
+      const auto strict = run_product(graph, Numerics::kStrict, isa, 1, x, w);
+      const auto fast = run_product(graph, Numerics::kFast, isa, 1, x, w);
+      ASSERT_TRUE(strict && fast);
+      EXPECT_NE(same_tensor_bits(*fast, *strict), isa.starts_with("avx"));
+      double largest = 0;
+      const auto a = values_of(*fast), b = values_of(*strict);
+      for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::abs(a[i] - b[i]));
+      // Activations in bf16 show in the third digit.
+      EXPECT_EQ(largest > 1e-3, multiplies_bf16_pairs(dtype, Numerics::kFast, isa)) << largest;
+    }
+  }
+}
+
+// An infinite, a NaN and a huge activation give what strict gives, in tiles of pairs too.
+TEST(Fast, LinearLayersSpreadSpecialValues) {
+  constexpr int64_t kTokens = 50, kK = 64, kN = 3;
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  std::vector<float> x(kTokens * kK, 1.0f);
+  x[7] = kInf;
+  x[kK + 3] = -kInf;
+  x[kK + 4] = kInf;
+  x[2 * kK + 63] = std::nanf("");
+  x[3 * kK] = 3e38f;
+  const Tensor a = tensor_of(DType::kF32, Shape{kTokens, kK}, x);
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Graph graph = linear_graph(dtype, kK, kN);
+    const Tensor w = tensor_of(dtype, Shape{kN, kK}, std::vector<float>(kN * kK, 0.5f));
+    for (const std::string& isa : test::cpu_isas()) {
+      SCOPED_TRACE(isa);
+      const auto made = run_product(graph, Numerics::kFast, isa, 2, a, w);
+      ASSERT_TRUE(made.has_value());
+      const auto z = values_of(*made);
+      for (size_t column = 0; column < kN; ++column) {
+        EXPECT_EQ(z[column], kInf);
+        EXPECT_TRUE(std::isnan(z[kN + column]));
+        EXPECT_TRUE(std::isnan(z[2 * kN + column]));
+        EXPECT_NEAR(z[3 * kN + column], 1.5e38, 1e36);
+        EXPECT_EQ(z[4 * kN + column], 32);
       }
     }
   }

@@ -126,9 +126,13 @@ void float_product(const FloatProduct<typename Weights::Element>& p, const Produ
 }
 
 template <class Weights>
-void widen(const std::byte* codes, int64_t n, float* out) {
-  for (int64_t i = 0; i < n; i += kLanes) {
-    store(out + i, Weights::load_at(codes + i * Weights::kBytes));
+void widen(const std::byte* codes, int64_t count, int64_t stride, int64_t width, float* out) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t lane = 0; lane < width; lane += kLanes) {
+      store(out + lane, Weights::load_at(codes + lane * Weights::kBytes));
+    }
+    codes += stride * Weights::kBytes;
+    out += width;
   }
 }
 

@@ -117,7 +117,8 @@ void multiply_gemm_tile(const GemmTile<Element, T>& tile) {
 template <class Element, class T, class Products>
 void gemm_block(const GemmBlock<Element, T>& p) {
   constexpr int kWidth = GemmPanel<typename Products::Vec>::kWidth;
-  for (int64_t begin = 0; begin < p.k; begin += kGemmFold) {
+  const int64_t end = p.k_end == 0 ? p.k : p.k_end;
+  for (int64_t begin = p.k_begin; begin < end; begin += kGemmFold) {
     const int64_t count = p.k - begin < kGemmFold ? p.k - begin : kGemmFold;
     T* folds = p.folds;
     for (int64_t column = 0, panel = 0; column < p.n; column += kWidth, ++panel) {
@@ -125,7 +126,7 @@ void gemm_block(const GemmBlock<Element, T>& p) {
         const int64_t height = gemm_tile_height(p.m - row, kGemmHeight);
         const GemmTile<Element, T> tile{
             .a = p.a + row * p.k + begin * height,
-            .b = p.b + panel * p.b_panel_stride + begin * p.b_k_stride,
+            .b = p.b + panel * p.b_panel_stride + (begin - p.k_begin) * p.b_k_stride,
             .b_k_stride = p.b_k_stride,
             .count = count,
             .folds = folds,

@@ -36,6 +36,10 @@ struct GemmBlock {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
+  // The part of k that this call adds, in whole folds; `b` begins there, `a` at 0. Calls for the
+  // parts of a block follow one another with the same `folds`; the last one writes c.
+  int64_t k_begin = 0;
+  int64_t k_end = 0;  // 0: k
   T* c = nullptr;
   int64_t c_stride = 0;         // elements from row to row
   const T* row_bias = nullptr;  // [m], added last; or null

@@ -1,4 +1,4 @@
-// Chooses the half of `linear` by the weight's kind of activations.
+// Chooses the part of `linear` by the kind and number of activations.
 #include "backends/cpu/kernels/linear.h"
 
 #include "backends/cpu/kernels/linear_parts.h"
@@ -6,10 +6,14 @@
 namespace quern::cpu {
 
 int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
-                             int64_t num_tokens, int num_threads) {
-  return has_integer_activations(weight)
-             ? integer_scratch_bytes(weight, kernels.linear, num_tokens)
-             : float_scratch_bytes(weight, kernels.linear, num_tokens, num_threads);
+                             int64_t num_tokens, int num_threads, bool is_fast) {
+  if (has_integer_activations(weight)) {
+    return integer_scratch_bytes(weight, kernels.linear, num_tokens);
+  }
+  if (weight.form() != PackedWeight::Form::kF64 && makes_tiles(weight, num_tokens)) {
+    return tile_scratch_bytes(weight, kernels, num_tokens, num_threads, is_fast);
+  }
+  return float_scratch_bytes(weight, kernels.linear, num_tokens, num_threads);
 }
 
 void linear(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool) {
@@ -18,6 +22,8 @@ void linear(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool
     linear_integers(call, kernels.linear, pool);
   } else if (call.weight->form() == PackedWeight::Form::kF64) {
     linear_doubles(call, kernels.linear, pool);
+  } else if (makes_tiles(*call.weight, call.num_tokens)) {
+    linear_tiles(call, kernels, pool);
   } else {
     linear_floats(call, kernels.linear, pool);
   }

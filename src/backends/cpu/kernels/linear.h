@@ -44,12 +44,15 @@ struct LinearCall {
   void* y = nullptr;             // [num_tokens, rows] float, double for kF64
   std::byte* scratch = nullptr;  // linear_scratch_bytes(...) bytes, aligned to 64
   SecondProduct second = {};
+  // Leaves the strict bits, within the bounds of docs/numerics.md: sums with FMA, and products of
+  // bf16 pairs with bf16 weights, where the level has them and the tokens are many.
+  bool is_fast = false;
   // Where given, called for each tile once its results are written, while they are in the cache.
   const TileFunction* finish = nullptr;
 };
 
 int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
-                             int64_t num_tokens, int num_threads);
+                             int64_t num_tokens, int num_threads, bool is_fast = false);
 void linear(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool);
 
 // c [m, n] = a [m, k] b [k, n], all row-major, folded blocked(256). T: float or double. With

@@ -1,5 +1,5 @@
-// Products of float activations: with float panels as they are packed, or with panels that each
-// chunk makes from narrow or block-quantised weights first.
+// Products of a few float activations: with float panels as they are packed, or with panels that
+// each chunk makes from block-quantised weights first.
 #include "backends/cpu/kernels/float_activations.h"
 #include "backends/cpu/kernels/linear_parts.h"
 #include "backends/cpu/kernels/product_split.h"
@@ -9,16 +9,6 @@ namespace quern::cpu {
 namespace {
 
 using Form = PackedWeight::Form;
-
-// From here on widening f16 or bf16 panels once costs less than in each tile (Zen 4: 84 and 80
-// GFLOP/s in the tile, 97 without).
-constexpr int64_t kTokensWorthWidening = 48;
-
-bool makes_panels(const PackedWeight& weight, int64_t num_tokens) {
-  if (weight.form() == Form::kBlocks) return true;
-  const bool is_narrow = weight.form() == Form::kF16 || weight.form() == Form::kBF16;
-  return is_narrow && num_tokens >= kTokensWorthWidening;
-}
 
 // Room for pack_float_activations.
 int64_t packed_x_bytes(int64_t num_tokens, int64_t columns, int64_t element_bytes) {
@@ -34,10 +24,6 @@ void make_panel(const PackedWeight& weight, const LinearKernels& kernels, int64_
                 float* out) {
   const int64_t k = weight.columns();
   const std::byte* panels = weight.panels();
-  if (weight.form() != Form::kBlocks) {
-    const auto widen = weight.form() == Form::kF16 ? kernels.widen_f16 : kernels.widen_bf16;
-    return widen(panels + panel * weight.panel_bytes(), k * kernels.float_panel_rows, out);
-  }
   const auto dequantize = kernels.dequantize_panel[static_cast<int>(weight.scheme_id())];
   const int64_t parts = kernels.float_panel_rows / weight.panel_rows();
   for (int64_t part = 0; part < parts; ++part) {
@@ -114,13 +100,13 @@ int64_t float_scratch_bytes(const PackedWeight& weight, const LinearKernels& ker
                             int64_t num_tokens, int num_threads) {
   const int64_t element_bytes = weight.form() == Form::kF64 ? 8 : 4;
   const int64_t packed_x = packed_x_bytes(num_tokens, weight.columns(), element_bytes);
-  if (!makes_panels(weight, num_tokens)) return packed_x;
+  if (weight.form() != Form::kBlocks) return packed_x;
   return packed_x + num_threads * f32_panel_bytes(weight, kernels);
 }
 
 void linear_floats(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool) {
   const Form form = call.weight->form();
-  if (makes_panels(*call.weight, call.num_tokens)) {
+  if (form == Form::kBlocks) {
     multiply_made_panels(call, kernels, pool);
   } else if (form == Form::kF16) {
     multiply<float>(call, kernels.f16_product, kernels, pool);

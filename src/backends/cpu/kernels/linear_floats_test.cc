@@ -55,6 +55,26 @@ TEST_P(LinearFloats, HaveTheReferencesBits) {
   }
 }
 
+// Numbers of tokens around where products change to tiles, with every kind of last tile.
+TEST_P(LinearFloats, ManyTokensHaveTheReferencesBits) {
+  Random random(static_cast<uint64_t>(GetParam()) + 21);
+  constexpr int64_t kMany[] = {47, 48, 49, 53, 56, 57, 63, 65, 72, 73, 95, 97, 130};
+  size_t i = 0;
+  for (const int64_t tokens : kMany) {
+    for (const int64_t columns : {int64_t{1}, int64_t{256}, int64_t{257}, int64_t{600}}) {
+      const int64_t rows = kRows[i++ % std::size(kRows)];
+      Product p;
+      p.x = quern::test::f32({tokens, columns}, hard_floats(tokens, columns, random));
+      p.weight = random_weight(GetParam(), rows, columns, random);
+      if (i % 3 == 0) p.bias = quern::test::f32({rows}, random_floats(rows, random));
+      if (i % 4 == 0) p.scale = -0.7;
+      expect_product_everywhere(p, quern::test::values_of<float>(reference(p)),
+                                p.x.shape().to_string() + " " + p.weight.shape().to_string());
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_P(LinearFloats, HaveTheReferencesBitsForHardActivations) {
   Random random(static_cast<uint64_t>(GetParam()) + 11);
   Product p;
@@ -86,16 +106,18 @@ TEST(LinearDoubles, HaveTheReferencesBits) {
   }
 }
 
-// All bit patterns of f16 and bf16 as weights: NaN, infinities and denormals widen exactly.
-// One column and x = 1: the product is the widened weight itself.
+// All bit patterns of f16 and bf16 as weights: NaN, infinities and denormals widen exactly, for one
+// token and for tiles.
 TEST(LinearFloats, EveryNarrowCodeWidensExactly) {
   std::vector<uint16_t> codes(65536);
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<uint16_t>(i);
   for (const DType dtype : {DType::kF16, DType::kBF16}) {
-    Product p;
-    p.x = quern::test::f32({1, 1}, {1.0f});
-    p.weight = quern::test::tensor_of(dtype, {65536, 1}, codes);
-    expect_product_everywhere(p, quern::test::values_of<float>(reference(p)), "all codes");
+    for (const int64_t tokens : {1, 48}) {
+      Product p;
+      p.x = quern::test::f32({tokens, 1}, std::vector<float>(static_cast<size_t>(tokens), 1.0f));
+      p.weight = quern::test::tensor_of(dtype, {65536, 1}, codes);
+      expect_product_everywhere(p, quern::test::values_of<float>(reference(p)), "all codes");
+    }
   }
 }
 

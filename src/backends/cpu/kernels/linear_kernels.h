@@ -72,8 +72,10 @@ using FloatProductKernel = void (*)(const FloatProduct<T>&, const ProductRange&)
 // One panel of a scheme as f32: out[k * stride + lane] for K columns.
 using DequantizePanelKernel = void (*)(const std::byte* panel, int64_t columns, float* out,
                                        int64_t stride);
-// n narrow floats as f32; n is a multiple of num_lanes.
-using WidenKernel = void (*)(const std::byte* codes, int64_t n, float* out);
+// `width` floats from each of `count` rows that lie `stride` elements apart, as f32 without gaps;
+// width is a multiple of num_lanes.
+using WidenKernel = void (*)(const std::byte* codes, int64_t count, int64_t stride, int64_t width,
+                             float* out);
 
 struct LinearKernels {
   int num_lanes = 0;  // 32-bit lanes of a vector: rows of a panel of a block-quantised weight
@@ -91,6 +93,7 @@ struct LinearKernels {
   FloatProductKernel<float> f16_product = nullptr;
   FloatProductKernel<float> bf16_product = nullptr;
   FloatProductKernel<double> f64_product = nullptr;
+  WidenKernel widen_f32 = nullptr;  // by the type of the panels
   WidenKernel widen_f16 = nullptr;
   WidenKernel widen_bf16 = nullptr;
 

@@ -1,4 +1,4 @@
-// The two halves of `linear`: integer and float activations. For linear.cc only.
+// The parts of `linear`: integer activations, and float ones, few or many. For linear.cc only.
 #pragma once
 
 #include <algorithm>
@@ -15,6 +15,12 @@ int64_t float_scratch_bytes(const PackedWeight& weight, const LinearKernels& ker
                             int64_t num_tokens, int num_threads);
 void linear_floats(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool);
 void linear_doubles(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool);
+
+// Whether a product of f32 activations has so many tokens that linear_tiles() makes it.
+bool makes_tiles(const PackedWeight& weight, int64_t num_tokens);
+int64_t tile_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
+                           int64_t num_tokens, int num_threads, bool is_fast);
+void linear_tiles(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool);
 
 inline bool has_integer_activations(const PackedWeight& weight) {
   return weight.activations() == ActivationKind::kInt8 ||

@@ -59,6 +59,7 @@ class LinearStep : public Step {
   LinearStep(const StepRequest& request, ProductWeight<T> weight, size_t scale_port)
       : machine_(request.machine),
         kind_(activation_kind_of(request.input_type(kX).dtype)),
+        is_fast_(request.numerics == Numerics::kFast),
         weight_(std::move(weight)),
         scale_port_(scale_port) {}
 
@@ -112,6 +113,7 @@ class LinearStep : public Step {
   Result<void> multiply(const StepContext& context, const PackedWeight& weight);
 
   ActivationKind kind_;
+  bool is_fast_;
   ProductWeight<T> weight_;
   size_t scale_port_;
 };
@@ -133,8 +135,8 @@ Result<void> LinearStep<T>::multiply(const StepContext& context, const PackedWei
   const TensorView& x = context.inputs[kX];
   const int64_t num_tokens = x.shape.num_rows();
   const int64_t converted = converted_bytes(context, weight);
-  const int64_t own =
-      linear_scratch_bytes(weight, machine_.kernels, num_tokens, machine_.pool.num_threads());
+  const int64_t own = linear_scratch_bytes(weight, machine_.kernels, num_tokens,
+                                           machine_.pool.num_threads(), is_fast_);
   const int64_t product_bytes = round_up(converted + own, 64);
   QUERN_ASSIGN_OR_RETURN(std::byte * scratch,
                          machine_.scratch(product_bytes + extra_bytes(context)));
@@ -143,7 +145,8 @@ Result<void> LinearStep<T>::multiply(const StepContext& context, const PackedWei
                   .bias = weight_.bias(context),
                   .scale = weight_.scale(),
                   .y = context.outputs[0].data,
-                  .scratch = scratch + converted};
+                  .scratch = scratch + converted,
+                  .is_fast = is_fast_};
   // Floats of another dtype than the product's are converted; the output port has T already.
   if (!is_integer()) {
     if (converted > 0) {

@@ -1,0 +1,243 @@
+// Products of many float activations: activations become tiles and weights panels of the gemm
+// kernels, fold by fold, so that a panel's part lies in the first-level cache when tiles meet it.
+//
+//   block of the result: tokens x rows          for each fold of k, for each panel of 16 rows:
+//                                                 widen its part, multiply all tiles of the block
+#include <algorithm>
+
+#include "backends/cpu/kernels/gemm_split.h"
+#include "backends/cpu/kernels/linear_parts.h"
+#include "base/checked_math.h"
+
+namespace quern::cpu {
+namespace {
+
+using Form = PackedWeight::Form;
+
+// From here on a panel is widened once for enough tokens (Zen 4: 84 GFLOP/s of f16 and 80 of bf16
+// where each tile widens, 97 here).
+constexpr int64_t kTokensWorthTiles = 48;
+
+// f32 operands, and pairs of bf16 along k: how each is made of activations and packed weights.
+struct FloatOperands {
+  using Element = float;
+  static constexpr int kColumns = 1;  // of K in one element
+  static const GemmFunctions<float, float>& functions(const KernelTable& kernels) {
+    return kernels.gemm.f32;
+  }
+  static int64_t row_bytes(int64_t, const KernelTable&) { return 0; }
+  static void pack_tile(const KernelTable& kernels, const float* x, int64_t rows, int64_t height,
+                        int64_t columns, std::byte*, float* out) {
+    kernels.gemm.f32.pack_tile(x, columns, rows, height, columns, out);
+  }
+  static void make_panel(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
+                         int64_t begin, int64_t count, float* out);
+};
+
+struct PairOperands {
+  using Element = uint32_t;
+  static constexpr int kColumns = 2;
+  static const GemmFunctions<uint32_t, float>& functions(const KernelTable& kernels) {
+    return kernels.gemm.bf16;
+  }
+  // Rows of a tile as bf16, before they are interleaved.
+  static int64_t row_bytes(int64_t columns, const KernelTable& kernels) {
+    return round_up(kernels.gemm.bf16.height * columns * 2, 64);
+  }
+  static void pack_tile(const KernelTable& kernels, const float* x, int64_t rows, int64_t height,
+                        int64_t columns, std::byte* room, uint32_t* out) {
+    auto* narrow = reinterpret_cast<uint16_t*>(room);
+    kernels.gemm.narrow_bf16(x, rows * columns, narrow);
+    const int64_t pairs = columns / 2;
+    kernels.gemm.bf16.pack_tile(reinterpret_cast<const uint32_t*>(narrow), pairs, rows, height,
+                                pairs, out);
+  }
+  static void make_panel(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
+                         int64_t begin, int64_t count, uint32_t* out) {
+    const int64_t width = kernels.gemm.bf16.width, parts = weight.panel_rows() / width;
+    const auto* codes =
+        reinterpret_cast<const uint16_t*>(weight.panels() + panel / parts * weight.panel_bytes()) +
+        panel % parts * width;
+    kernels.gemm.zip_panels(codes + 2 * begin * weight.panel_rows(), weight.panel_rows(), width,
+                            width, count, out);
+  }
+};
+
+// A panel of a block-quantised weight is one vector of rows, one of the gemm kernels one or two.
+void dequantize_part(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
+                     int64_t begin, int64_t count, float* out) {
+  const WeightScheme& s = scheme(weight.scheme_id());
+  const int64_t width = kernels.gemm.f32.width, parts = width / weight.panel_rows();
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t source = panel * parts + part;
+    if (source >= weight.num_panels()) return;
+    const std::byte* from = weight.panels() + source * weight.panel_bytes() +
+                            begin / s.record_size() * s.record_bytes(weight.panel_rows());
+    kernels.linear.dequantize_panel[static_cast<int>(weight.scheme_id())](
+        from, count, out + part * weight.panel_rows(), width);
+  }
+}
+
+void FloatOperands::make_panel(const PackedWeight& weight, const KernelTable& kernels,
+                               int64_t panel, int64_t begin, int64_t count, float* out) {
+  if (weight.form() == Form::kBlocks) {
+    return dequantize_part(weight, kernels, panel, begin, count, out);
+  }
+  const bool is_f32 = weight.form() == Form::kF32;
+  const auto widen =
+      is_f32 ? kernels.linear.widen_f32
+             : (weight.form() == Form::kF16 ? kernels.linear.widen_f16 : kernels.linear.widen_bf16);
+  const int64_t width = kernels.gemm.f32.width, parts = weight.panel_rows() / width;
+  const std::byte* codes = weight.panels() + panel / parts * weight.panel_bytes();
+  const int64_t first = begin * weight.panel_rows() + panel % parts * width;
+  widen(codes + first * (is_f32 ? 4 : 2), count, weight.panel_rows(), width, out);
+}
+
+// Where the parts of the scratch lie: tiles of all activations, then for each thread a fold of a
+// panel, the sums of a block and rows before they are tiles.
+template <class Operands>
+struct TileLayout {
+  TileLayout(const PackedWeight& weight, const KernelTable& kernels, int64_t num_tokens,
+             int num_threads)
+      : height(Operands::functions(kernels).height),
+        width(Operands::functions(kernels).width),
+        k(weight.columns() / Operands::kColumns),
+        split(num_tokens, weight.rows(), height, width, 4, num_threads),
+        tile_bytes(round_up(gemm_padded_rows(num_tokens, height) * k * 4, 64)),
+        panel_bytes(kGemmFold * width * 4),
+        fold_bytes(round_up(split.fold_elements() * 4, 64)),
+        thread_bytes(panel_bytes +
+                     std::max(fold_bytes, Operands::row_bytes(weight.columns(), kernels))) {}
+
+  int64_t size_bytes(int num_threads) const { return tile_bytes + num_threads * thread_bytes; }
+
+  int64_t height;
+  int64_t width;
+  int64_t k;  // in elements
+  GemmSplit split;
+  int64_t tile_bytes;
+  int64_t panel_bytes;
+  int64_t fold_bytes;
+  int64_t thread_bytes;
+};
+
+// Scale and bias, in the place of the results.
+void finish_rows(const ProductOutput<float>& out, const GemmSplit::Block& block) {
+  for (int64_t token = block.row; token < block.row + block.rows; ++token) {
+    float* y = out.y + token * out.y_stride;
+    for (int64_t n = block.column; n < block.column + block.columns; ++n) {
+      if (out.scale != 1.0F) y[n] = y[n] * out.scale;
+      if (out.bias != nullptr) y[n] = y[n] + out.bias[n];
+    }
+  }
+}
+
+template <class Operands>
+class TileProduct {
+  using Element = typename Operands::Element;
+
+ public:
+  TileProduct(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool)
+      : call_(call),
+        kernels_(kernels),
+        pool_(pool),
+        layout_(*call.weight, kernels, call.num_tokens, pool.num_threads()),
+        tiles_(reinterpret_cast<Element*>(call.scratch)) {
+    const auto& functions = Operands::functions(kernels);
+    kernel_ = call.is_fast ? functions.fused : functions.separate;
+  }
+
+  void run() {
+    pack_tiles();
+    pool_.run(layout_.split.num_blocks(), [&](int64_t index, int thread) {
+      const auto block = layout_.split.block(index);
+      multiply(*call_.weight, output_of<float>(call_), block, thread);
+      if (call_.second.weight != nullptr) {
+        multiply(*call_.second.weight, second_output_of<float>(call_), block, thread);
+      }
+      if (call_.finish == nullptr) return;
+      (*call_.finish)(
+          {block.row, block.row + block.rows, block.column, block.column + block.columns, thread});
+    });
+  }
+
+ private:
+  std::byte* room_of(int thread) const {
+    return call_.scratch + layout_.tile_bytes + thread * layout_.thread_bytes;
+  }
+
+  void pack_tiles() {
+    const int64_t columns = call_.weight->columns(), height = layout_.height;
+    pool_.run(ceil_divide(call_.num_tokens, height), [&](int64_t tile, int thread) {
+      const int64_t token = tile * height, rest = call_.num_tokens - token;
+      Operands::pack_tile(kernels_, static_cast<const float*>(call_.x) + token * columns,
+                          std::min(height, rest), gemm_tile_height(rest, height), columns,
+                          room_of(thread), tiles_ + token * layout_.k);
+    });
+  }
+
+  void multiply(const PackedWeight& weight, const ProductOutput<float>& out,
+                const GemmSplit::Block& block, int thread) const {
+    auto* panel = reinterpret_cast<Element*>(room_of(thread));
+    auto* folds = reinterpret_cast<float*>(room_of(thread) + layout_.panel_bytes);
+    const int64_t panel_folds = gemm_padded_rows(block.rows, layout_.height) * layout_.width;
+    for (int64_t begin = 0; begin < layout_.k; begin += kGemmFold) {
+      const int64_t end = std::min(begin + kGemmFold, layout_.k);
+      for (int64_t done = 0; done < block.columns; done += layout_.width) {
+        const int64_t column = block.column + done;
+        Operands::make_panel(weight, kernels_, column / layout_.width, begin, end - begin, panel);
+        kernel_({.a = tiles_ + block.row * layout_.k,
+                 .b = panel,
+                 .b_k_stride = layout_.width,
+                 .m = block.rows,
+                 .n = std::min(layout_.width, block.columns - done),
+                 .k = layout_.k,
+                 .k_begin = begin,
+                 .k_end = end,
+                 .c = out.y + block.row * out.y_stride + column,
+                 .c_stride = out.y_stride,
+                 .folds = folds + done / layout_.width * panel_folds});
+      }
+    }
+    if (out.scale != 1.0F || out.bias != nullptr) finish_rows(out, block);
+  }
+
+  const LinearCall& call_;
+  const KernelTable& kernels_;
+  ThreadPool& pool_;
+  TileLayout<Operands> layout_;
+  Element* tiles_;
+  void (*kernel_)(const GemmBlock<Element, float>&);
+};
+
+// Whether products of bf16 pairs may and can replace those in f32.
+bool multiplies_pairs(const PackedWeight& weight, const KernelTable& kernels, bool is_fast) {
+  return is_fast && weight.form() == Form::kBF16 &&
+         can_multiply_bf16(kernels, {.k = weight.columns()});
+}
+
+}  // namespace
+
+bool makes_tiles(const PackedWeight& weight, int64_t num_tokens) {
+  return num_tokens >= kTokensWorthTiles && weight.columns() > 0;
+}
+
+int64_t tile_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
+                           int64_t num_tokens, int num_threads, bool is_fast) {
+  if (multiplies_pairs(weight, kernels, is_fast)) {
+    return TileLayout<PairOperands>(weight, kernels, num_tokens, num_threads)
+        .size_bytes(num_threads);
+  }
+  return TileLayout<FloatOperands>(weight, kernels, num_tokens, num_threads)
+      .size_bytes(num_threads);
+}
+
+void linear_tiles(const LinearCall& call, const KernelTable& kernels, ThreadPool& pool) {
+  if (multiplies_pairs(*call.weight, kernels, call.is_fast)) {
+    TileProduct<PairOperands>(call, kernels, pool).run();
+  } else {
+    TileProduct<FloatOperands>(call, kernels, pool).run();
+  }
+}
+
+}  // namespace quern::cpu
