@@ -126,13 +126,15 @@ void float_product(const FloatProduct<typename Weights::Element>& p, const Produ
 }
 
 template <class Weights>
-void widen(const std::byte* codes, int64_t count, int64_t stride, int64_t width, float* out) {
+void widen(const std::byte* codes, int64_t count, int64_t rows, int64_t width, float* out) {
   for (int64_t i = 0; i < count; ++i) {
-    for (int64_t lane = 0; lane < width; lane += kLanes) {
-      store(out + lane, Weights::load_at(codes + lane * Weights::kBytes));
+    float* to = out + i * width;
+    for (int64_t first = 0; first < rows; first += width, to += count * width) {
+      for (int64_t lane = 0; lane < width; lane += kLanes) {
+        store(to + lane, Weights::load_at(codes));
+        codes += kLanes * Weights::kBytes;
+      }
     }
-    codes += stride * Weights::kBytes;
-    out += width;
   }
 }
 

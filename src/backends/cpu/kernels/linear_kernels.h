@@ -72,9 +72,9 @@ using FloatProductKernel = void (*)(const FloatProduct<T>&, const ProductRange&)
 // One panel of a scheme as f32: out[k * stride + lane] for K columns.
 using DequantizePanelKernel = void (*)(const std::byte* panel, int64_t columns, float* out,
                                        int64_t stride);
-// `width` floats from each of `count` rows that lie `stride` elements apart, as f32 without gaps;
-// width is a multiple of num_lanes.
-using WidenKernel = void (*)(const std::byte* codes, int64_t count, int64_t stride, int64_t width,
+// Columns of a panel, [count][rows], as f32 panels of `width` rows, [rows / width][count][width];
+// width is a multiple of num_lanes that divides rows.
+using WidenKernel = void (*)(const std::byte* codes, int64_t count, int64_t rows, int64_t width,
                              float* out);
 
 struct LinearKernels {

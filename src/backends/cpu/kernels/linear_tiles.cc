@@ -1,12 +1,14 @@
 // Products of many float activations: activations become tiles and weights panels of the gemm
 // kernels, fold by fold, so that a panel's part lies in the first-level cache when tiles meet it.
 //
-//   block of the result: tokens x rows          for each fold of k, for each panel of 16 rows:
-//                                                 widen its part, multiply all tiles of the block
+//   a chunk, tokens x panels:    for each fold of k, for each packed panel:
+//                                  widen the fold to panels of the gemm kernels,
+//                                  multiply all tiles of the tokens
 #include <algorithm>
 
 #include "backends/cpu/kernels/gemm_split.h"
 #include "backends/cpu/kernels/linear_parts.h"
+#include "backends/cpu/kernels/product_split.h"
 #include "base/checked_math.h"
 
 namespace quern::cpu {
@@ -17,6 +19,15 @@ using Form = PackedWeight::Form;
 // From here on a panel is widened once for enough tokens (Zen 4: 84 GFLOP/s of f16 and 80 of bf16
 // where each tile widens, 97 here).
 constexpr int64_t kTokensWorthTiles = 48;
+
+// Rows that one call of make_panels() below makes: a packed panel, or what makes one for the gemm
+// kernels.
+int64_t unit_rows(const PackedWeight& weight, int64_t width) {
+  return std::max<int64_t>(weight.panel_rows(), width);
+}
+
+// Sums of a group of units that stay in the second-level cache beside the activations.
+constexpr int64_t kFoldBytes = int64_t{136} << 10;
 
 // f32 operands, and pairs of bf16 along k: how each is made of activations and packed weights.
 struct FloatOperands {
@@ -30,8 +41,9 @@ struct FloatOperands {
                         int64_t columns, std::byte*, float* out) {
     kernels.gemm.f32.pack_tile(x, columns, rows, height, columns, out);
   }
-  static void make_panel(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
-                         int64_t begin, int64_t count, float* out);
+  // Columns [begin, begin + count) of a unit of rows, as panels of the gemm kernels.
+  static void make_panels(const PackedWeight& weight, const KernelTable& kernels, int64_t unit,
+                          int64_t begin, int64_t count, float* out);
 };
 
 struct PairOperands {
@@ -52,24 +64,24 @@ struct PairOperands {
     kernels.gemm.bf16.pack_tile(reinterpret_cast<const uint32_t*>(narrow), pairs, rows, height,
                                 pairs, out);
   }
-  static void make_panel(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
-                         int64_t begin, int64_t count, uint32_t* out) {
-    const int64_t width = kernels.gemm.bf16.width, parts = weight.panel_rows() / width;
+  static void make_panels(const PackedWeight& weight, const KernelTable& kernels, int64_t unit,
+                          int64_t begin, int64_t count, uint32_t* out) {
+    const int64_t rows = weight.panel_rows();
     const auto* codes =
-        reinterpret_cast<const uint16_t*>(weight.panels() + panel / parts * weight.panel_bytes()) +
-        panel % parts * width;
-    kernels.gemm.zip_panels(codes + 2 * begin * weight.panel_rows(), weight.panel_rows(), width,
-                            width, count, out);
+        reinterpret_cast<const uint16_t*>(weight.panels() + unit * weight.panel_bytes());
+    // The rows of a packed panel are the columns that zip_panels() cuts into panels.
+    kernels.gemm.zip_panels(codes + 2 * begin * rows, rows, rows, kernels.gemm.bf16.width, count,
+                            out);
   }
 };
 
 // A panel of a block-quantised weight is one vector of rows, one of the gemm kernels one or two.
-void dequantize_part(const PackedWeight& weight, const KernelTable& kernels, int64_t panel,
+void dequantize_unit(const PackedWeight& weight, const KernelTable& kernels, int64_t unit,
                      int64_t begin, int64_t count, float* out) {
   const WeightScheme& s = scheme(weight.scheme_id());
   const int64_t width = kernels.gemm.f32.width, parts = width / weight.panel_rows();
   for (int64_t part = 0; part < parts; ++part) {
-    const int64_t source = panel * parts + part;
+    const int64_t source = unit * parts + part;
     if (source >= weight.num_panels()) return;
     const std::byte* from = weight.panels() + source * weight.panel_bytes() +
                             begin / s.record_size() * s.record_bytes(weight.panel_rows());
@@ -78,54 +90,77 @@ void dequantize_part(const PackedWeight& weight, const KernelTable& kernels, int
   }
 }
 
-void FloatOperands::make_panel(const PackedWeight& weight, const KernelTable& kernels,
-                               int64_t panel, int64_t begin, int64_t count, float* out) {
+void FloatOperands::make_panels(const PackedWeight& weight, const KernelTable& kernels,
+                                int64_t unit, int64_t begin, int64_t count, float* out) {
   if (weight.form() == Form::kBlocks) {
-    return dequantize_part(weight, kernels, panel, begin, count, out);
+    return dequantize_unit(weight, kernels, unit, begin, count, out);
   }
   const bool is_f32 = weight.form() == Form::kF32;
   const auto widen =
       is_f32 ? kernels.linear.widen_f32
              : (weight.form() == Form::kF16 ? kernels.linear.widen_f16 : kernels.linear.widen_bf16);
-  const int64_t width = kernels.gemm.f32.width, parts = weight.panel_rows() / width;
-  const std::byte* codes = weight.panels() + panel / parts * weight.panel_bytes();
-  const int64_t first = begin * weight.panel_rows() + panel % parts * width;
-  widen(codes + first * (is_f32 ? 4 : 2), count, weight.panel_rows(), width, out);
+  const int64_t rows = weight.panel_rows(), bytes = is_f32 ? 4 : 2;
+  widen(weight.panels() + unit * weight.panel_bytes() + begin * rows * bytes, count, rows,
+        kernels.gemm.f32.width, out);
 }
 
-// Where the parts of the scratch lie: tiles of all activations, then for each thread a fold of a
-// panel, the sums of a block and rows before they are tiles.
+// Chunks of the product, and where the parts of the scratch lie: tiles of all activations, then for
+// each thread a fold of a unit's panels, and the sums of a group of units or rows before they are
+// tiles.
 template <class Operands>
 struct TileLayout {
   TileLayout(const PackedWeight& weight, const KernelTable& kernels, int64_t num_tokens,
              int num_threads)
       : height(Operands::functions(kernels).height),
         width(Operands::functions(kernels).width),
+        unit(unit_rows(weight, width)),
         k(weight.columns() / Operands::kColumns),
-        split(num_tokens, weight.rows(), height, width, 4, num_threads),
-        tile_bytes(round_up(gemm_padded_rows(num_tokens, height) * k * 4, 64)),
-        panel_bytes(kGemmFold * width * 4),
-        fold_bytes(round_up(split.fold_elements() * 4, 64)),
-        thread_bytes(panel_bytes +
-                     std::max(fold_bytes, Operands::row_bytes(weight.columns(), kernels))) {}
+        split(size_of(weight, kernels, num_tokens), num_threads) {
+    int64_t most_tokens = 1;
+    for (int64_t i = 0; i < split.num_chunks(); ++i) {
+      const ProductRange range = split.chunk(i);
+      most_tokens = std::max(most_tokens, range.token_end - range.token_begin);
+    }
+    const int64_t unit_bytes = gemm_padded_rows(most_tokens, height) * unit * 4;
+    group_units = std::max<int64_t>(1, kFoldBytes / unit_bytes);
+    tile_bytes = round_up(gemm_padded_rows(num_tokens, height) * k * 4, 64);
+    panel_bytes = kGemmFold * unit * 4;
+    thread_bytes = panel_bytes + std::max(group_units * unit_bytes,
+                                          Operands::row_bytes(weight.columns(), kernels));
+  }
 
   int64_t size_bytes(int num_threads) const { return tile_bytes + num_threads * thread_bytes; }
 
   int64_t height;
   int64_t width;
-  int64_t k;  // in elements
-  GemmSplit split;
+  int64_t unit;  // rows
+  int64_t k;     // in elements
+  ProductSplit split;
+  int64_t group_units;
   int64_t tile_bytes;
   int64_t panel_bytes;
-  int64_t fold_bytes;
   int64_t thread_bytes;
+
+ private:
+  ProductSize size_of(const PackedWeight& weight, const KernelTable& kernels,
+                      int64_t num_tokens) const {
+    const int64_t num_units = ceil_divide(weight.rows(), unit);
+    return {.num_panels = num_units,
+            .num_tokens = num_tokens,
+            .tile = height,
+            // A little more, so that a power of two in tokens is no block and a rest.
+            .token_block_bytes = kernels.linear.token_block_bytes / 8 * 9,
+            .bytes_per_token = std::min(k, kGemmFold) * 4,
+            .bytes_per_panel = weight.size_bytes() / std::max<int64_t>(1, num_units),
+            .products_per_panel = k * unit / kernels.linear.num_lanes};
+  }
 };
 
 // Scale and bias, in the place of the results.
-void finish_rows(const ProductOutput<float>& out, const GemmSplit::Block& block) {
-  for (int64_t token = block.row; token < block.row + block.rows; ++token) {
+void finish_rows(const ProductOutput<float>& out, const ResultTile& tile) {
+  for (int64_t token = tile.token_begin; token < tile.token_end; ++token) {
     float* y = out.y + token * out.y_stride;
-    for (int64_t n = block.column; n < block.column + block.columns; ++n) {
+    for (int64_t n = tile.row_begin; n < tile.row_end; ++n) {
       if (out.scale != 1.0F) y[n] = y[n] * out.scale;
       if (out.bias != nullptr) y[n] = y[n] + out.bias[n];
     }
@@ -149,15 +184,16 @@ class TileProduct {
 
   void run() {
     pack_tiles();
-    pool_.run(layout_.split.num_blocks(), [&](int64_t index, int thread) {
-      const auto block = layout_.split.block(index);
-      multiply(*call_.weight, output_of<float>(call_), block, thread);
-      if (call_.second.weight != nullptr) {
-        multiply(*call_.second.weight, second_output_of<float>(call_), block, thread);
+    pool_.run(layout_.split.num_chunks(), [&](int64_t chunk, int thread) {
+      const ProductRange range = layout_.split.chunk(chunk);
+      for (int64_t unit = range.panel_begin; unit < range.panel_end; unit += layout_.group_units) {
+        const int64_t end = std::min(range.panel_end, unit + layout_.group_units);
+        multiply_group({.token_begin = range.token_begin,
+                        .token_end = range.token_end,
+                        .row_begin = unit * layout_.unit,
+                        .row_end = std::min(call_.weight->rows(), end * layout_.unit),
+                        .thread = thread});
       }
-      if (call_.finish == nullptr) return;
-      (*call_.finish)(
-          {block.row, block.row + block.rows, block.column, block.column + block.columns, thread});
     });
   }
 
@@ -176,30 +212,39 @@ class TileProduct {
     });
   }
 
+  void multiply_group(const ResultTile& tile) const {
+    multiply(*call_.weight, output_of<float>(call_), tile);
+    if (call_.second.weight != nullptr) {
+      multiply(*call_.second.weight, second_output_of<float>(call_), tile);
+    }
+    if (call_.finish != nullptr) (*call_.finish)(tile);
+  }
+
   void multiply(const PackedWeight& weight, const ProductOutput<float>& out,
-                const GemmSplit::Block& block, int thread) const {
-    auto* panel = reinterpret_cast<Element*>(room_of(thread));
-    auto* folds = reinterpret_cast<float*>(room_of(thread) + layout_.panel_bytes);
-    const int64_t panel_folds = gemm_padded_rows(block.rows, layout_.height) * layout_.width;
+                const ResultTile& tile) const {
+    auto* panels = reinterpret_cast<Element*>(room_of(tile.thread));
+    auto* folds = reinterpret_cast<float*>(room_of(tile.thread) + layout_.panel_bytes);
+    const int64_t tokens = tile.token_end - tile.token_begin;
+    const int64_t padded_tokens = gemm_padded_rows(tokens, layout_.height);
     for (int64_t begin = 0; begin < layout_.k; begin += kGemmFold) {
       const int64_t end = std::min(begin + kGemmFold, layout_.k);
-      for (int64_t done = 0; done < block.columns; done += layout_.width) {
-        const int64_t column = block.column + done;
-        Operands::make_panel(weight, kernels_, column / layout_.width, begin, end - begin, panel);
-        kernel_({.a = tiles_ + block.row * layout_.k,
-                 .b = panel,
+      for (int64_t row = tile.row_begin; row < tile.row_end; row += layout_.unit) {
+        Operands::make_panels(weight, kernels_, row / layout_.unit, begin, end - begin, panels);
+        kernel_({.a = tiles_ + tile.token_begin * layout_.k,
+                 .b = panels,
                  .b_k_stride = layout_.width,
-                 .m = block.rows,
-                 .n = std::min(layout_.width, block.columns - done),
+                 .b_panel_stride = layout_.width * (end - begin),
+                 .m = tokens,
+                 .n = std::min(layout_.unit, tile.row_end - row),
                  .k = layout_.k,
                  .k_begin = begin,
                  .k_end = end,
-                 .c = out.y + block.row * out.y_stride + column,
+                 .c = out.y + tile.token_begin * out.y_stride + row,
                  .c_stride = out.y_stride,
-                 .folds = folds + done / layout_.width * panel_folds});
+                 .folds = folds + (row - tile.row_begin) * padded_tokens});
       }
     }
-    if (out.scale != 1.0F || out.bias != nullptr) finish_rows(out, block);
+    if (out.scale != 1.0F || out.bias != nullptr) finish_rows(out, tile);
   }
 
   const LinearCall& call_;
