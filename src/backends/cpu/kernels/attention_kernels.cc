@@ -12,6 +12,7 @@ namespace {
 constexpr int64_t kDotBlock = 256;
 constexpr float kMinusInfinity = -__builtin_inff();
 
+constexpr int64_t kLineBytes = 64;
 constexpr int kPageVectors = kPageKeys / kLanes;
 
 // Register tiles: rows x vectors of sums. With AVX-512 a broadcast left operand costs nothing as
@@ -44,7 +45,21 @@ struct Left {
 struct Right {
   const void* data;
   int64_t stride;
+  const void* next;  // what is read ahead, in the same steps
 };
+template <CacheType kType>
+constexpr int64_t kBytesOf = kType == CacheType::kF32 ? 4 : 2;
+
+// Lines of the next operand at the place of kCount elements.
+template <CacheType kType, int kCount>
+QUERN_INLINE void prefetch_cached(const void* base, int64_t index) {
+  const char* begin = static_cast<const char*>(base) + index * kBytesOf<kType>;
+#pragma GCC unroll 4
+  for (int64_t byte = 0; byte < kCount * kBytesOf<kType>; byte += kLineBytes) {
+    __builtin_prefetch(begin + byte, 0, 2);
+  }
+}
+
 template <CacheType kType, int kRows, int kVectors, class LeftOperand>
 QUERN_INLINE void multiply_tile(LeftOperand left, Right right, int64_t begin, int64_t end,
                                 VecF32 (&sums)[kRows][kVectors]) {
@@ -54,6 +69,7 @@ QUERN_INLINE void multiply_tile(LeftOperand left, Right right, int64_t begin, in
     for (int v = 0; v < kVectors; ++v) {
       vectors[v] = load_cached<kType>(right.data, k * right.stride + v * kLanes);
     }
+    prefetch_cached<kType, kVectors * kLanes>(right.next, k * right.stride);
 #pragma GCC unroll 24
     for (int r = 0; r < kRows; ++r) {
       const VecF32 x = splat(left.at(r, k));
@@ -94,12 +110,20 @@ QUERN_INLINE void store_dots(const AttentionPage& page, int row, int64_t column,
   }
 }
 
+// Columns from `column` on. Only the first tile of rows reads ahead.
+template <CacheType kType>
+QUERN_INLINE Right right_operand(const void* data, const void* next, int64_t column,
+                                 int64_t stride) {
+  const int64_t offset = column * kBytesOf<kType>;
+  return {static_cast<const char*>(data) + offset, stride, static_cast<const char*>(next) + offset};
+}
+
 // Dots of kRows rows with one tile of columns, in blocks of 256 along the key.
 template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
   const QueryLeft left{page.query + row};
-  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
-  const Right right{static_cast<const char*>(page.keys) + column * kBytes, kPageKeys};
+  const Right right = right_operand<kType>(page.keys, row == 0 ? page.next_keys : page.keys, column,
+                                           kPageKeys);
   if (page.key_dim <= kDotBlock) {  // one block: its sums are the dots and stay in registers
     VecF32 sums[kRows][kVectors] = {};
     multiply_tile<kType>(left, right, 0, page.key_dim, sums);
@@ -238,8 +262,8 @@ template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void add_tile(const AttentionPage& page, int row, int64_t begin, int64_t end,
                            int64_t column) {
   const ScoreLeft left{page.scores + row * kPageKeys};
-  constexpr int64_t kBytes = kType == CacheType::kF32 ? 4 : 2;
-  const Right right{static_cast<const char*>(page.values) + column * kBytes, page.value_stride};
+  const Right right = right_operand<kType>(
+      page.values, row == 0 ? page.next_values : page.values, column, page.value_stride);
   float* sums = page.sums + row * page.row_stride + column;
   VecF32 tile[kRows][kVectors];
 #pragma GCC unroll 24

@@ -26,6 +26,10 @@ struct AttentionPage {
   const float* query = nullptr;  // [num_rows][key_dim]
   const void* keys = nullptr;    // [key_dim][64]
   const void* values = nullptr;  // [64][value_stride], whole vectors up to value_dim readable
+  // The page that the thread walks next: read ahead while this one is multiplied. Pages lie apart,
+  // so the processor's own prefetchers start anew on each.
+  const void* next_keys = nullptr;
+  const void* next_values = nullptr;
   CacheType key_type = CacheType::kF32;
   CacheType value_type = CacheType::kF32;
   // Visible keys of each row in the page: first <= key < last, within 0 .. 64.

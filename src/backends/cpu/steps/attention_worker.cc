@@ -13,6 +13,7 @@ namespace {
 static_assert(kPageKeys == kKvPageRows && kPageKeys == kInnerKeys);
 
 constexpr int64_t kFloatBytes = sizeof(float);
+constexpr int64_t kLineBytes = 64;
 
 CacheType cache_type_of(DType dtype) {
   if (dtype == DType::kF16) return CacheType::kF16;
@@ -136,7 +137,16 @@ const void* AttentionWorker::widened_values(const void* values, int64_t rows) {
   return values_;
 }
 
-void AttentionWorker::set_page(const AttentionTile& tile, int64_t page) {
+const std::byte* AttentionWorker::block_of(TilePage place) const {
+  return job_.store.key_page(job_.layer, place.tile->sequence, place.tile->kv_head, place.page);
+}
+
+void AttentionWorker::begin_page(const std::byte* block) const {
+  const int64_t size = kPageKeys * (job_.store.key_row_bytes() + job_.store.value_row_bytes());
+  for (int64_t byte = 0; byte < size; byte += kLineBytes) __builtin_prefetch(block + byte, 0, 2);
+}
+
+void AttentionWorker::set_page(const AttentionTile& tile, int64_t page, TilePage next) {
   const int64_t begin = page * kPageKeys;
   // The last key of the page that some row sees: only rows up to it are widened or unpacked.
   int64_t last = 0;
@@ -147,8 +157,15 @@ void AttentionWorker::set_page(const AttentionTile& tile, int64_t page) {
     last_[row] = static_cast<int32_t>(std::clamp<int64_t>(keys.last - begin, 0, kPageKeys));
     last = std::max<int64_t>(last, last_[row]);
   }
-  page_.keys = job_.store.key_page(job_.layer, tile.sequence, tile.kv_head, page);
-  page_.values = job_.store.value_page(job_.layer, tile.sequence, tile.kv_head, page);
+  // Values follow the keys of a page.
+  const int64_t key_bytes = kPageKeys * job_.store.key_row_bytes();
+  const std::byte* block = block_of({&tile, page});
+  if (block != ahead_) begin_page(block);
+  ahead_ = next.tile == nullptr ? block : block_of(next);
+  page_.keys = block;
+  page_.values = block + key_bytes;
+  page_.next_keys = ahead_;
+  page_.next_values = ahead_ + key_bytes;
   if (widens_values(job_.store)) page_.values = widened_values(page_.values, last);
   if (integer_keys_) integer_keys_->load_page(static_cast<const std::byte*>(page_.keys), last);
 }
@@ -161,12 +178,12 @@ void AttentionWorker::dot_keys() {
   }
 }
 
-void AttentionWorker::walk(const AttentionTile& tile, PageRange pages,
-                           const AttentionState& state) {
+void AttentionWorker::walk(const AttentionTile& tile, PageRange pages, const AttentionState& state,
+                           TilePage next) {
   load_queries(tile);
   clear(state);
   for (int64_t page = pages.first; page < pages.last; ++page) {
-    set_page(tile, page);
+    set_page(tile, page, page + 1 < pages.last ? TilePage{&tile, page + 1} : next);
     dot_keys();
     job_.kernels.attention.fold_page(page_, state);
   }
@@ -183,9 +200,12 @@ void AttentionWorker::run(const AttentionTile& tile) {
   const TileParts outers(tile, kPagesPerOuter);
   // The first chunk is the state to which the others are joined, in order: no join with an empty
   // one.
-  walk(tile, outers.pages(0), total);
+  const auto next_of = [&](int64_t outer) {
+    return outer + 1 < outers.count() ? TilePage{&tile, outers.pages(outer + 1).first} : TilePage{};
+  };
+  walk(tile, outers.pages(0), total, next_of(0));
   for (int64_t outer = 1; outer < outers.count(); ++outer) {
-    walk(tile, outers.pages(outer), inner);
+    walk(tile, outers.pages(outer), inner, next_of(outer));
     join(tile, total, inner);
   }
   finish(tile, total);

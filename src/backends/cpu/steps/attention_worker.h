@@ -34,6 +34,12 @@ int64_t attention_row_stride(const HostKvStore& store);
 int64_t attention_state_bytes(int64_t row_stride);
 AttentionState attention_state_at(std::byte* memory);
 
+// A page of a tile's keys; no tile: none.
+struct TilePage {
+  const AttentionTile* tile = nullptr;
+  int64_t page = 0;
+};
+
 // Owned by one thread at a time.
 class AttentionWorker {
  public:
@@ -43,8 +49,10 @@ class AttentionWorker {
 
   // The whole tile: all outer chunks in order, then the output.
   void run(const AttentionTile& tile);
-  // Pages of one outer chunk into `state`.
-  void walk(const AttentionTile& tile, PageRange pages, const AttentionState& state);
+  // Pages of one outer chunk into `state`. `next` is the page that this worker walks after them,
+  // which is read ahead.
+  void walk(const AttentionTile& tile, PageRange pages, const AttentionState& state,
+            TilePage next = {});
   // Joins the states of all parts of a tile, which lie `stride_bytes` apart: those of an outer
   // chunk, then the chunks, in order. Then writes the output.
   void join_parts(const AttentionTile& tile, const TileParts& parts, std::byte* states,
@@ -54,8 +62,12 @@ class AttentionWorker {
   // Copies or quantises the tile's queries into kernel layout.
   void load_queries(const AttentionTile& tile);
   // Points page_ at the keys and values of a page, widened or unpacked where kernels cannot read
-  // them.
-  void set_page(const AttentionTile& tile, int64_t page);
+  // them, and at those of the next.
+  void set_page(const AttentionTile& tile, int64_t page, TilePage next);
+  // Reads a page ahead as fast as the processor can, where nothing did it before.
+  void begin_page(const std::byte* block) const;
+  // The keys of a page, and with them its values.
+  const std::byte* block_of(TilePage place) const;
   const void* widened_values(const void* values, int64_t rows);
   // Scores of the tile's rows with the page's keys.
   void dot_keys();
@@ -70,6 +82,7 @@ class AttentionWorker {
   const AttentionJob& job_;
   AttentionPage page_;
   const AttentionTile* loaded_ = nullptr;  // the tile whose queries are in place
+  const std::byte* ahead_ = nullptr;       // the page that was read ahead
   int32_t first_[kMaxTileRows];
   int32_t last_[kMaxTileRows];
   float* query_;
