@@ -174,16 +174,6 @@ Result<int64_t> HostKvStore::length(int32_t sequence) const {
   return found->length;
 }
 
-// Errors: kResourceExhausted from the allocation.
-Result<std::shared_ptr<KvPage>> HostKvStore::new_page() const {
-  auto page = std::make_shared<KvPage>();
-  // Zeroed and aligned to 64 bytes or more: see Buffer.
-  QUERN_ASSIGN_OR_RETURN(page->buffer, Buffer::allocate_host(page_bytes_));
-  QUERN_ASSIGN_OR_RETURN(const auto bytes, page->buffer.mutable_host_view());
-  page->data = bytes.data();
-  return page;
-}
-
 // Copies before writing. use_count() is exact here: one thread owns the store.
 Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t last) {
   const int64_t end = std::min(last, static_cast<int64_t>(sequence.pages.size()));
@@ -191,7 +181,7 @@ Result<void> HostKvStore::unshare(Sequence& sequence, int64_t first, int64_t las
     auto& slot = sequence.pages[static_cast<size_t>(page)];
     // Kernels never hold pages between runs.
     if (slot.use_count() == 1) continue;
-    QUERN_ASSIGN_OR_RETURN(auto copy, new_page());
+    QUERN_ASSIGN_OR_RETURN(auto copy, memory_.make_page(page_bytes_));
     std::memcpy(copy->data, slot->data, static_cast<size_t>(page_bytes_));
     slot = std::move(copy);
   }
@@ -210,7 +200,7 @@ Result<void> HostKvStore::reserve(int32_t sequence, int64_t count) {
   // Pages before the next row's stay shared: nothing writes them.
   QUERN_TRY(unshare(*found, found->length / kKvPageRows, ceil_divide(wanted, kKvPageRows)));
   while (static_cast<int64_t>(found->pages.size()) * kKvPageRows < wanted) {
-    QUERN_ASSIGN_OR_RETURN(auto page, new_page());
+    QUERN_ASSIGN_OR_RETURN(auto page, memory_.make_page(page_bytes_));
     found->pages.push_back(std::move(page));
   }
   // Reserving less than before gives nothing back.

@@ -10,23 +10,18 @@
 #include "quern/buffer.h"
 #include "quern/graph.h"
 #include "quern/kv_store.h"
+#include "runtime/kv_page_memory.h"
 
 namespace quern {
 
 inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
 
-// One page: kKvPageRows rows of all layers and heads. For layer l and head h of H, at (l * H + h)
+// A page is kKvPageRows rows of all layers and heads. For layer l and head h of H, at (l * H + h)
 // blocks of the same size, rounded up to 64 bytes:
 //   keys      float: [key_dim][64] transposed, so that scores vectorise over keys; quantised: by
 //   row values    by row unrotated by row in f32, where the store keeps them
 // A page that several sequences hold is read-only until one of them needs its own copy.
-struct KvPage {
-  // Memory of its own.
-  Buffer buffer;
-  // The buffer's host address.
-  std::byte* data = nullptr;
-};
-
+//
 // Pages are shared by clones and copied when written. One thread only, but kernels of one run may
 // read and write disjoint rows from many threads.
 class HostKvStore final : public KvStore, public KvState {
@@ -94,8 +89,6 @@ class HostKvStore final : public KvStore, public KvState {
   Result<const Sequence*> find(int32_t sequence) const;
   // The same for an id that was checked when the run was bound.
   const Sequence& at(int64_t sequence) const;
-  // A zeroed page: rows that were never written read as zeros.
-  Result<std::shared_ptr<KvPage>> new_page() const;
   // The block of a layer and head in a page: keys, then values, then unrotated keys.
   std::byte* block(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
   // Gives the sequence its own copy of shared pages from `first` up to `last`, exclusive.
@@ -124,6 +117,8 @@ class HostKvStore final : public KvStore, public KvState {
   int64_t unrotated_row_bytes_ = 0;  // 0 where they are not kept
   int64_t head_block_bytes_ = 0;
   int64_t page_bytes_ = 0;
+  // Gives zeroed pages: rows that were never written read as zeros.
+  KvPageMemory memory_;
   std::vector<std::unique_ptr<Sequence>> sequences_;  // by id; null where removed
 };
 
