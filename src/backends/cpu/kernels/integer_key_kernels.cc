@@ -32,33 +32,45 @@ QUERN_INLINE void sum_block(const int32_t* queries, const int32_t* keys,
   }
 }
 
+// Adds the terms of one block, scale * f32(sum), to `folds`.
+template <int kRows>
+QUERN_INLINE void add_terms(const IntegerKeyPage& page, int64_t block, int row, int64_t column,
+                            VecF32 (&folds)[kRows][kTileVectors]) {
+  VecI32 sums[kRows][kTileVectors] = {};
+  sum_block<kRows>(page.query_pairs + block * kPairsPerBlock * kMaxTileRows + row,
+                   page.key_pairs + block * kPairsPerBlock * kPageKeys + column, sums);
+  unroll<kTileVectors>([&](auto v) QUERN_INLINE_LAMBDA {
+    const VecF32 key_scale =
+        load<VecF32>(page.key_scales + block * kPageKeys + column + v * kLanes);
+    unroll<kRows>([&](auto r) QUERN_INLINE_LAMBDA {
+      const VecF32 scale = key_scale * page.query_scales[block * kMaxTileRows + row + r];
+      folds[r][v] = folds[r][v] + scale * to_f32(sums[r][v]);
+    });
+  });
+}
+
 template <int kRows>
 void dot_tile(const IntegerKeyPage& page, int row, int64_t column) {
   VecF32 totals[kRows][kTileVectors] = {};
-  VecF32 folds[kRows][kTileVectors] = {};
   const int64_t num_blocks = page.padded_dim / kKeyBlock;
-  for (int64_t block = 0; block < num_blocks; ++block) {
-    VecI32 sums[kRows][kTileVectors] = {};
-    sum_block<kRows>(page.query_pairs + block * kPairsPerBlock * kMaxTileRows + row,
-                     page.key_pairs + block * kPairsPerBlock * kPageKeys + column, sums);
-    const bool ends_fold = (block + 1) % kBlocksPerFold == 0 || block + 1 == num_blocks;
-    for (int r = 0; r < kRows; ++r) {
-      const float d = page.query_scales[block * kMaxTileRows + row + r];
-      for (int v = 0; v < kTileVectors; ++v) {
-        const VecF32 scale =
-            load<VecF32>(page.key_scales + block * kPageKeys + column + v * kLanes) * d;
-        folds[r][v] = folds[r][v] + scale * to_f32(sums[r][v]);
-        if (!ends_fold) continue;
-        totals[r][v] = totals[r][v] + folds[r][v];
-        folds[r][v] = VecF32{};
-      }
+  for (int64_t begin = 0; begin < num_blocks; begin += kBlocksPerFold) {
+    const int64_t end = begin + kBlocksPerFold < num_blocks ? begin + kBlocksPerFold : num_blocks;
+    VecF32 folds[kRows][kTileVectors] = {};
+    for (int64_t block = begin; block < end; ++block) {
+      add_terms<kRows>(page, block, row, column, folds);
     }
+    // +0 and the first fold is that fold: it starts from +0 and so is no -0.
+    unroll<kRows>([&](auto r) QUERN_INLINE_LAMBDA {
+      unroll<kTileVectors>([&](auto v) QUERN_INLINE_LAMBDA {
+        totals[r][v] = begin == 0 ? folds[r][v] : totals[r][v] + folds[r][v];
+      });
+    });
   }
-  for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kTileVectors; ++v) {
+  unroll<kRows>([&](auto r) QUERN_INLINE_LAMBDA {
+    unroll<kTileVectors>([&](auto v) QUERN_INLINE_LAMBDA {
       store(page.scores + (row + r) * kPageKeys + column + v * kLanes, totals[r][v]);
-    }
-  }
+    });
+  });
 }
 
 void dot_keys(const IntegerKeyPage& page) {
@@ -67,23 +79,26 @@ void dot_keys(const IntegerKeyPage& page) {
     for (; row + kTileRows <= page.num_rows; row += kTileRows) {
       dot_tile<kTileRows>(page, row, column);
     }
+    if constexpr (kTileRows > 3) {  // three heads of a group are common
+      if (row + 3 <= page.num_rows) {
+        dot_tile<3>(page, row, column);
+        row += 3;
+      }
+    }
     for (; row < page.num_rows; ++row) dot_tile<1>(page, row, column);
   }
 }
 
-// The f16 at the beginning of a block, exactly: its bits as those of an f32 are 2^-112 of it.
-QUERN_INLINE float scale_at(const std::byte* block) {
-  uint16_t code;
-  __builtin_memcpy(&code, block, 2);
-  uint32_t bits = static_cast<uint32_t>(code & 0x7FFF) << 13;
-  float magnitude;
-  __builtin_memcpy(&magnitude, &bits, 4);
-  magnitude *= 0x1p112f;
-  __builtin_memcpy(&bits, &magnitude, 4);
-  if ((code & 0x7C00) == 0x7C00) bits = 0x7F800000U | static_cast<uint32_t>(code & 0x3FF) << 13;
-  bits |= static_cast<uint32_t>(code & 0x8000) << 16;
-  __builtin_memcpy(&magnitude, &bits, 4);
-  return magnitude;
+// The f16 scales of block `b` of all rows, as f32, and the next page's blocks into the caches.
+QUERN_INLINE void read_scales(const CachedBlocks& blocks, int64_t offset, float* scales) {
+  uint16_t codes[kPageKeys];
+  for (int64_t row = 0; row < kPageKeys; ++row) {
+    __builtin_memcpy(codes + row, blocks.rows + row * blocks.row_bytes + offset, 2);
+    __builtin_prefetch(blocks.next + row * blocks.row_bytes + offset, 0, 2);
+  }
+  for (int64_t row = 0; row < kPageKeys; row += kLanes) {
+    store(scales + row, widen_f16(codes + row));
+  }
 }
 
 // Formats as words of four bytes after the scale. A word holds kRuns runs of four integers: run r
@@ -92,8 +107,10 @@ struct BlocksQ8 {
   static constexpr int64_t kBytes = 34;
   static constexpr int kWords = 8;
   static constexpr int kRuns = 1;
-  static QUERN_INLINE VecI32 integer(VecI32 word, int /*run*/, int i) {
-    return (word << (24 - 8 * i)) >> 24;
+  // Pair 0 or 1 of the run: its even or odd bytes.
+  static QUERN_INLINE VecI16 pair(VecI32 word, int /*run*/, int pair) {
+    const VecI16 bytes = bits_as<VecI16>(word);
+    return pair == 0 ? (bytes << 8) >> 8 : bytes >> 8;
   }
 };
 
@@ -101,89 +118,133 @@ struct BlocksQ4 {
   static constexpr int64_t kBytes = 18;
   static constexpr int kWords = 4;
   static constexpr int kRuns = 2;
-  static QUERN_INLINE VecI32 integer(VecI32 word, int run, int i) {
-    return ((word >> (8 * i + 4 * run)) & 15) - 8;
+  static QUERN_INLINE VecI16 pair(VecI32 word, int run, int pair) {
+    return ((bits_as<VecI16>(word) >> (8 * pair + 4 * run)) & 15) - 8;
   }
 };
 
-QUERN_INLINE VecI32 pair_of(VecI32 first, VecI32 second) {
-  return (first & 0xFFFF) | (second << 16);
+// Four words of each of kLanes rows, transposed: vector w holds word w of every row. Built without
+// gathers, which take a step for each lane.
+struct FourWords {
+  VecI32 words[4];
+};
+typedef int32_t FourI32 __attribute__((vector_size(16)));
+
+// Where element i of an interleaving comes from, in quarters of 128 bits: dwords or pairs of them,
+// of the low or the high half.
+constexpr int interleaved_dword(int i, int half) {
+  return (i % 2) * kLanes + i / 4 * 4 + i % 4 / 2 + 2 * half;
+}
+constexpr int interleaved_pair(int i, int half) {
+  return (i % 4 / 2) * kLanes + i / 4 * 4 + i % 2 + 2 * half;
+}
+template <int kHalf, int... kI>
+QUERN_INLINE VecI32 interleave_dwords(VecI32 a, VecI32 b, std::integer_sequence<int, kI...>) {
+  return __builtin_shufflevector(a, b, interleaved_dword(kI, kHalf)...);
+}
+template <int kHalf, int... kI>
+QUERN_INLINE VecI32 interleave_pairs(VecI32 a, VecI32 b, std::integer_sequence<int, kI...>) {
+  return __builtin_shufflevector(a, b, interleaved_pair(kI, kHalf)...);
 }
 
-QUERN_INLINE int32_t word_at(const std::byte* p) {
-  int32_t word;
-  __builtin_memcpy(&word, p, 4);
-  return word;
+// a, then b, in a vector of twice their width.
+template <class V, int... kI>
+QUERN_INLINE auto concatenate(V a, V b, std::integer_sequence<int, kI...>) {
+  return __builtin_shufflevector(a, b, kI...);
 }
-// One word of each of kLanes keys. Built lane by lane, so that nothing waits for memory.
-template <int... kLane>
-QUERN_INLINE VecI32 gather_words(const std::byte* p, int64_t stride,
-                                 std::integer_sequence<int, kLane...>) {
-  return VecI32{word_at(p + kLane * stride)...};
+// The 16 bytes at p, p + stride, ..., end to end.
+template <int kQuarters>
+QUERN_INLINE auto load_quarters(const std::byte* p, int64_t stride) {
+  if constexpr (kQuarters == 1) {
+    return load<FourI32>(p);
+  } else {
+    constexpr int kHalf = kQuarters / 2;
+    return concatenate(load_quarters<kHalf>(p, stride),
+                       load_quarters<kHalf>(p + kHalf * stride, stride),
+                       std::make_integer_sequence<int, 4 * kQuarters>());
+  }
+}
+
+// The words at p of kWidth rows; kWidth is kLanes.
+template <int kWidth>
+QUERN_INLINE FourWords load_words(const std::byte* p, int64_t stride) {
+  FourWords result;
+  if constexpr (kWidth < 4) {
+    for (int w = 0; w < 4; ++w) result.words[w] = load<VecI32>(p + 4 * w);
+  } else {
+    constexpr std::make_integer_sequence<int, kWidth> kAll;
+    // Quarter l of vector j is row 4 l + j.
+    VecI32 rows[4];
+    for (int j = 0; j < 4; ++j) {
+      rows[j] = bits_as<VecI32>(load_quarters<kWidth / 4>(p + j * stride, 4 * stride));
+    }
+    const VecI32 low01 = interleave_dwords<0>(rows[0], rows[1], kAll);
+    const VecI32 low23 = interleave_dwords<0>(rows[2], rows[3], kAll);
+    const VecI32 high01 = interleave_dwords<1>(rows[0], rows[1], kAll);
+    const VecI32 high23 = interleave_dwords<1>(rows[2], rows[3], kAll);
+    result.words[0] = interleave_pairs<0>(low01, low23, kAll);
+    result.words[1] = interleave_pairs<1>(low01, low23, kAll);
+    result.words[2] = interleave_pairs<0>(high01, high23, kAll);
+    result.words[3] = interleave_pairs<1>(high01, high23, kAll);
+  }
+  return result;
 }
 
 // All 64 rows of the page: rows that no key has yet are masked later.
 template <class Blocks>
 void unpack_keys(const CachedBlocks& blocks, int32_t* pairs, float* scales) {
-  constexpr std::make_integer_sequence<int, kLanes> kSequence;
   for (int64_t b = 0; b < blocks.num_blocks; ++b) {
-    const std::byte* block = blocks.rows + b * Blocks::kBytes;
-    for (int64_t key = 0; key < kPageKeys; ++key) {
-      scales[b * kPageKeys + key] = scale_at(block + key * blocks.row_bytes);
-    }
+    read_scales(blocks, b * Blocks::kBytes, scales + b * kPageKeys);
+    const std::byte* codes = blocks.rows + b * Blocks::kBytes + 2;
     for (int64_t key = 0; key < kPageKeys; key += kLanes) {
-      for (int w = 0; w < Blocks::kWords; ++w) {
-        const VecI32 word =
-            gather_words(block + key * blocks.row_bytes + 2 + 4 * w, blocks.row_bytes, kSequence);
-        for (int run = 0; run < Blocks::kRuns; ++run) {
-          const auto at = [&](int i) { return Blocks::integer(word, run, i); };
-          int32_t* out = pairs + (b * kPairsPerBlock + run * 8 + 2 * w) * kPageKeys + key;
-          store(out, pair_of(at(0), at(1)));
-          store(out + kPageKeys, pair_of(at(2), at(3)));
-        }
+      for (int first = 0; first < Blocks::kWords; first += 4) {
+        const FourWords four =
+            load_words<kLanes>(codes + key * blocks.row_bytes + 4 * first, blocks.row_bytes);
+        unroll<4 * Blocks::kRuns>([&](auto i) QUERN_INLINE_LAMBDA {
+          constexpr int kWord = i % 4, kRun = i / 4;
+          int32_t* out =
+              pairs + (b * kPairsPerBlock + kRun * 8 + 2 * (first + kWord)) * kPageKeys + key;
+          store(out, Blocks::pair(four.words[kWord], kRun, 0));
+          store(out + kPageKeys, Blocks::pair(four.words[kWord], kRun, 1));
+        });
       }
     }
   }
 }
 
-// Bytes to 32-bit lanes in two steps, which GCC 12 has instructions for; one step it does lane by
-// lane.
-QUERN_INLINE VecI32 widen_bytes(VecI8Quarter bytes) {
-  return __builtin_convertvector(__builtin_convertvector(bytes, VecI16Half), VecI32);
-}
-QUERN_INLINE VecI32 widen_bytes(VecU8Quarter bytes) {
-  return __builtin_convertvector(__builtin_convertvector(bytes, VecU16Half), VecI32);
+// scale * integer, as dequantising defines it for these formats. Calls f(codes, scale, out) for the
+// blocks of the rows.
+template <class Blocks, class F>
+QUERN_INLINE void widen_blocks(const CachedBlocks& blocks, float* values, int64_t stride, F f) {
+  for (int64_t b = 0; b < blocks.num_blocks; ++b) {
+    float scales[kPageKeys];
+    read_scales(blocks, b * Blocks::kBytes, scales);
+    const std::byte* codes = blocks.rows + b * Blocks::kBytes + 2;
+    for (int64_t row = 0; row < blocks.num_rows; ++row) {
+      f(reinterpret_cast<const int8_t*>(codes + row * blocks.row_bytes), scales[row],
+        values + row * stride + b * kKeyBlock);
+    }
+  }
 }
 
-// scale * integer, as dequantising defines it for these formats.
 void widen_q8(const CachedBlocks& blocks, float* values, int64_t stride) {
-  for (int64_t row = 0; row < blocks.num_rows; ++row) {
-    for (int64_t b = 0; b < blocks.num_blocks; ++b) {
-      const std::byte* block = blocks.rows + row * blocks.row_bytes + b * BlocksQ8::kBytes;
-      const float scale = scale_at(block);
-      float* out = values + row * stride + b * kKeyBlock;
-      for (int64_t i = 0; i < kKeyBlock; i += kLanes) {
-        const VecI8Quarter codes = load<VecI8Quarter>(block + 2 + i);
-        store(out + i, to_f32(widen_bytes(codes)) * scale);
-      }
-    }
-  }
+  widen_blocks<BlocksQ8>(blocks, values, stride,
+                         [](const int8_t* codes, float scale, float* out) QUERN_INLINE_LAMBDA {
+                           for (int i = 0; i < kKeyBlock; i += kLanes) {
+                             store(out + i, to_f32(load_i8(codes + i)) * scale);
+                           }
+                         });
 }
 
 void widen_q4(const CachedBlocks& blocks, float* values, int64_t stride) {
-  for (int64_t row = 0; row < blocks.num_rows; ++row) {
-    for (int64_t b = 0; b < blocks.num_blocks; ++b) {
-      const std::byte* block = blocks.rows + row * blocks.row_bytes + b * BlocksQ4::kBytes;
-      const float scale = scale_at(block);
-      float* out = values + row * stride + b * kKeyBlock;
-      for (int64_t i = 0; i < 16; i += kLanes) {
-        const VecU8Quarter codes = load<VecU8Quarter>(block + 2 + i);
-        const VecI32 both = widen_bytes(codes);
-        store(out + i, to_f32((both & 15) - 8) * scale);
-        store(out + 16 + i, to_f32((both >> 4) - 8) * scale);
-      }
-    }
-  }
+  widen_blocks<BlocksQ4>(blocks, values, stride,
+                         [](const int8_t* codes, float scale, float* out) QUERN_INLINE_LAMBDA {
+                           for (int i = 0; i < 16; i += kLanes) {
+                             const VecI32 both = load_i8(codes + i);
+                             store(out + i, to_f32((both & 15) - 8) * scale);
+                             store(out + 16 + i, to_f32(((both >> 4) & 15) - 8) * scale);
+                           }
+                         });
 }
 
 }  // namespace

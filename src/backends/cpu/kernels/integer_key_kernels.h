@@ -11,9 +11,15 @@ namespace quern::cpu {
 
 inline constexpr int64_t kKeyBlock = 32;  // elements of a row that share a scale
 
-// Quantised query rows and a page of keys, unpacked: integers of 16 bits in pairs along the row,
-// the first in the low half. With 16-bit queries one exact sum of 32 products fits 32 bits, and its
-// f32 is what the two planes of the definition give.
+// The first of the two elements of a block that make pair `pair`; the other is two behind it.
+inline constexpr int64_t first_of_pair(int64_t pair) {
+  return pair / 2 * 4 + pair % 2;
+}
+
+// Quantised query rows and a page of keys, unpacked: integers of 16 bits in pairs, in the order
+// that bytes unpack to cheaply. Of each four elements of a row, the first and the third are a pair,
+// and the second and the fourth; the earlier one is the low half. With 16-bit queries one exact sum
+// of 32 products fits 32 bits, and its f32 is what the two planes of the definition give.
 struct IntegerKeyPage {
   int num_rows = 0;
   int64_t padded_dim = 0;                // whole blocks
@@ -28,6 +34,7 @@ struct IntegerKeyPage {
 // there.
 struct CachedBlocks {
   const std::byte* rows = nullptr;
+  const std::byte* next = nullptr;  // the rows of the page to read ahead, or the same
   int64_t num_rows = 0;
   int64_t row_bytes = 0;
   int64_t num_blocks = 0;  // of a row

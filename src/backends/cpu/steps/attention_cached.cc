@@ -171,7 +171,12 @@ Result<void> AttentionStep::run_split(const AttentionJob& job, std::span<const A
       const AttentionTile& tile = tiles[static_cast<size_t>(i / most)];
       const TileParts parts(tile, pages_per_part);
       if (i % most >= parts.count()) continue;
-      worker.walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)));
+      TilePage next;
+      if (i + 1 < end && i % most + 1 < parts.count()) {
+        next = {&tile, parts.pages(i % most + 1).first};
+      }
+      worker.walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)),
+                  next);
     }
   });
   // The threads are done; their scratch memory is free again.

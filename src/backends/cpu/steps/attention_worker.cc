@@ -121,17 +121,17 @@ void AttentionWorker::load_queries(const AttentionTile& tile) {
   }
 }
 
-const void* AttentionWorker::widened_values(const void* values, int64_t rows) {
+const void* AttentionWorker::widened_values(const std::byte* values, const std::byte* next,
+                                            int64_t rows) {
   const HostKvStore& store = job_.store;
-  const auto* source = static_cast<const std::byte*>(values);
   const int64_t n = round_up(page_.value_dim, dtype_info(store.value_type()).block_size);
   if (const CachedBlockReaders* readers = find_readers(job_.kernels, store.value_type())) {
-    readers->widen_values({source, rows, store.value_row_bytes(), n / kKeyBlock}, values_,
+    readers->widen_values({values, next, rows, store.value_row_bytes(), n / kKeyBlock}, values_,
                           page_.value_stride);
     return values_;
   }
   for (int64_t row = 0; row < rows; ++row) {
-    dequantize_row(store.value_type(), source + row * store.value_row_bytes(),
+    dequantize_row(store.value_type(), values + row * store.value_row_bytes(),
                    values_ + row * page_.value_stride, n);
   }
   return values_;
@@ -166,8 +166,11 @@ void AttentionWorker::set_page(const AttentionTile& tile, int64_t page, TilePage
   page_.values = block + key_bytes;
   page_.next_keys = ahead_;
   page_.next_values = ahead_ + key_bytes;
-  if (widens_values(job_.store)) page_.values = widened_values(page_.values, last);
-  if (integer_keys_) integer_keys_->load_page(static_cast<const std::byte*>(page_.keys), last);
+  if (widens_values(job_.store)) {
+    page_.values = widened_values(block + key_bytes, ahead_ + key_bytes, last);
+    page_.next_values = page_.values;  // the kernels read what is in the caches
+  }
+  if (integer_keys_) integer_keys_->load_page(block, ahead_, last);
 }
 
 void AttentionWorker::dot_keys() {

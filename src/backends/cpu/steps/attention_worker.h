@@ -68,7 +68,8 @@ class AttentionWorker {
   void begin_page(const std::byte* block) const;
   // The keys of a page, and with them its values.
   const std::byte* block_of(TilePage place) const;
-  const void* widened_values(const void* values, int64_t rows);
+  // The first `rows` values of a page as f32; reads those of `next` ahead.
+  const void* widened_values(const std::byte* values, const std::byte* next, int64_t rows);
   // Scores of the tile's rows with the page's keys.
   void dot_keys();
   // left = left (+) right.

@@ -79,20 +79,20 @@ void IntegerKeys::load_query(int row, const float* x) {
   // 8-bit integers use half of the room.
   const auto* bytes = reinterpret_cast<const int8_t*>(integers_);
   for (int64_t i = 0; i < page_.padded_dim / 2; ++i) {
-    query_pairs_[i * kMaxTileRows + row] = bits_ == 16
-                                               ? pair_of(integers_[2 * i], integers_[2 * i + 1])
-                                               : pair_of(bytes[2 * i], bytes[2 * i + 1]);
+    const int64_t e = first_of_pair(i);
+    query_pairs_[i * kMaxTileRows + row] =
+        bits_ == 16 ? pair_of(integers_[e], integers_[e + 2]) : pair_of(bytes[e], bytes[e + 2]);
   }
   for (int64_t i = 0; i < page_.padded_dim / kKeyBlock; ++i) {
     query_scales_[i * kMaxTileRows + row] = row_scales_[i];
   }
 }
 
-void IntegerKeys::load_page(const std::byte* keys, int64_t rows) {
+void IntegerKeys::load_page(const std::byte* keys, const std::byte* next, int64_t rows) {
   const CachedBlockReaders* readers = find_readers(kernels_, format_.dtype);
   if (readers != nullptr) {
-    readers->unpack_keys({keys, rows, key_row_bytes_, page_.padded_dim / kKeyBlock}, key_pairs_,
-                         key_scales_);
+    readers->unpack_keys({keys, next, rows, key_row_bytes_, page_.padded_dim / kKeyBlock},
+                         key_pairs_, key_scales_);
     return;
   }
   DecodedBlock decoded;
@@ -103,7 +103,8 @@ void IntegerKeys::load_page(const std::byte* keys, int64_t rows) {
       key_scales_[b * kPageKeys + key] = decoded.scale[0];
       int32_t* pairs = key_pairs_ + b * (kKeyBlock / 2) * kPageKeys + key;
       for (int64_t i = 0; i < kKeyBlock / 2; ++i) {
-        pairs[i * kPageKeys] = pair_of(decoded.q[2 * i], decoded.q[2 * i + 1]);
+        const int64_t e = first_of_pair(i);
+        pairs[i * kPageKeys] = pair_of(decoded.q[e], decoded.q[e + 2]);
       }
     }
   }

@@ -25,8 +25,8 @@ class IntegerKeys {
 
   // Quantises a query of key_dim floats to row `row` of the tile.
   void load_query(int row, const float* x);
-  // Unpacks the first `rows` keys of a page, stored by row.
-  void load_page(const std::byte* keys, int64_t rows);
+  // Unpacks the first `rows` keys of a page, stored by row; reads those of `next` ahead.
+  void load_page(const std::byte* keys, const std::byte* next, int64_t rows);
   // Dots of the rows with the 64 keys of the page.
   void dot(int num_rows, float* scores);
 
