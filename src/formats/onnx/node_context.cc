@@ -43,16 +43,28 @@ Result<std::vector<double>> numbers_of(const Tensor& tensor) {
   return fail::unimplemented("A constant of {} cannot be read.", dtype_name(tensor.dtype()));
 }
 
-// Fractions are cut toward zero. Errors: NaN, infinity, magnitudes of 9e15 (about 2^53) or more.
+// Errors: fractions, NaN, infinity, magnitudes of 9e15 (about 2^53) or more.
 Result<std::vector<int64_t>> integers_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::kI64) return tensor.read_as<int64_t>();
   QUERN_ASSIGN_OR_RETURN(const std::vector<double> numbers, numbers_of(tensor));
   std::vector<int64_t> integers;
   for (const double number : numbers) {
-    if (!(std::abs(number) < 9e15)) return fail::invalid("{} is not an integer.", number);
+    if (!(std::abs(number) < 9e15) || number != std::trunc(number))
+      return fail::invalid("{} is not an integer.", number);
     integers.push_back(static_cast<int64_t>(number));
   }
   return integers;
+}
+
+// Errors are the builder's.
+ValueId constant_of(TensorAlgebra& algebra, const Tensor& tensor) {
+  auto numbers = numbers_of(tensor);
+  if (!numbers) {
+    algebra.builder().set_error(numbers.error());
+    return kNoValue;
+  }
+  const auto extents = tensor.shape().dims();
+  return algebra.constant(tensor.dtype(), {extents.begin(), extents.end()}, std::move(*numbers));
 }
 
 // Negative axes count from the end. Errors: outside of the rank.
@@ -74,23 +86,12 @@ ValueId NodeContext::in(size_t i) {
     // Only now is it an input of the graph: one that no node reads must not have to be bound.
     value = algebra_.builder().input(name, pending->second);
   } else if (const auto known = known_.find(name); known != known_.end()) {
-    value = known_constant(known->second);
+    value = constant_of(algebra_, known->second);
   } else {
     algebra_.refuse(fmt::format("Input '{}' has no value.", name));
   }
   names_.values.emplace(name, value);
   return value;
-}
-
-// Errors are the builder's.
-ValueId NodeContext::known_constant(const Tensor& tensor) {
-  auto numbers = numbers_of(tensor);
-  if (!numbers) {
-    algebra_.builder().set_error(numbers.error());
-    return kNoValue;
-  }
-  const auto extents = tensor.shape().dims();
-  return algebra_.constant(tensor.dtype(), {extents.begin(), extents.end()}, std::move(*numbers));
 }
 
 // The type by ONNX's number; 0 where the input is absent.
@@ -168,12 +169,35 @@ Result<int64_t> NodeContext::axis(std::string_view name, int64_t fallback, int64
 // Names the value as the output; nothing where nobody wants it.
 void NodeContext::out(size_t i, ValueId value) {
   // An optional output that the model leaves out has an empty name.
-  if (wants(i)) names_.values.insert_or_assign(node_.outputs[i], value);
+  if (!wants(i)) return;
+  names_.values.insert_or_assign(node_.outputs[i], value);
+  // A name that was known before means this value now.
+  known_.erase(node_.outputs[i]);
 }
 
-// The same for a value that is known already.
+// No node is made here: in() makes a constant where something reads the value.
 void NodeContext::out_known(size_t i, Tensor tensor) {
-  if (wants(i)) known_.insert_or_assign(node_.outputs[i], std::move(tensor));
+  if (!wants(i)) return;
+  known_.insert_or_assign(node_.outputs[i], std::move(tensor));
+  names_.values.erase(node_.outputs[i]);
+}
+
+// Errors: extents that no tensor has.
+Result<void> NodeContext::out_numbers(size_t i, DType dtype, const Dims& dims,
+                                      std::span<const double> values) {
+  QUERN_ASSIGN_OR_RETURN(const Shape shape, Shape::make(dims));
+  QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::zeros(dtype, shape));
+  QUERN_ASSIGN_OR_RETURN(const std::span<std::byte> bytes, tensor.buffer().mutable_host_view());
+  QUERN_TRY(store_numbers(TensorView{dtype, shape, bytes.data()}, values));
+  out_known(i, std::move(tensor));
+  return {};
+}
+Result<void> NodeContext::out_integers(size_t i, const Dims& dims,
+                                       std::span<const int64_t> values) {
+  QUERN_ASSIGN_OR_RETURN(const Shape shape, Shape::make(dims));
+  QUERN_ASSIGN_OR_RETURN(Tensor tensor, Tensor::from<int64_t>(DType::kI64, shape, values));
+  out_known(i, std::move(tensor));
+  return {};
 }
 
 // The first error of the algebra, if any.

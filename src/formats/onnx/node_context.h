@@ -12,8 +12,8 @@
 
 namespace quern::onnx {
 
-// Values that are known when a model is read: initializers and what the caller knows of inputs, not
-// what nodes compute. Shapes and axes must be among them.
+// Values that are known when a model is read: initializers, what the caller knows of inputs, and
+// the results of nodes that hold a constant or ask for a shape. Shapes and axes must be among them.
 using KnownTensors = std::map<std::string, Tensor, std::less<>>;
 // The graph's value for each name of the model, so far, and the model's inputs that nothing has
 // read yet: they become inputs of the graph when something does.
@@ -24,10 +24,13 @@ struct ValueNames {
   std::map<std::string, int32_t, std::less<>> data_types;  // of inputs, as ONNX numbers them
 };
 
-// Integers and numbers of any plain dtype, exact up to 2^53.
+// Integers of any plain dtype: i64 as they are, others exact up to 2^53.
+// Errors: kInvalidArgument for numbers that are not whole, and for those past 2^53.
 Result<std::vector<int64_t>> integers_of(const Tensor& tensor);
 // All elements as floats of 64 bits.
 Result<std::vector<double>> numbers_of(const Tensor& tensor);
+// The tensor as a constant of the graph. Errors stay in the builder.
+ValueId constant_of(TensorAlgebra& algebra, const Tensor& tensor);
 
 // Lives as long as one node is translated.
 class NodeContext {
@@ -70,15 +73,19 @@ class NodeContext {
   // Whether the model names the output.
   bool wants(size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
   void out(size_t i, ValueId value);
-  // An output that is known now.
+  // An output that is known now: ints() and numbers() of later nodes can read it, and it is a
+  // constant of the graph where a node wants it as a value.
   void out_known(size_t i, Tensor tensor);
+  // The same from numbers in row-major order, which round to the dtype, and from i64.
+  // Errors: kInvalidArgument for extents that no tensor has, and for another count.
+  Result<void> out_numbers(size_t i, DType dtype, const Dims& dims, std::span<const double> values);
+  Result<void> out_integers(size_t i, const Dims& dims, std::span<const int64_t> values);
   // Ends a translation: the error of the graph so far, if there is one.
   Result<void> done() { return finish(); }
 
  private:
   Result<void> finish();
   Result<Tensor> known(size_t i);
-  ValueId known_constant(const Tensor& tensor);
 
   // All outlive the context.
   const OnnxNode& node_;

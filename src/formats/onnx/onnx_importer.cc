@@ -98,10 +98,18 @@ class Importer {
   // Errors: an output that nothing makes.
   Result<void> declare_output(const OnnxValue& output) {
     const auto it = names_.values.find(output.name);
-    if (it == names_.values.end()) {
+    if (it != names_.values.end()) {
+      builder_.output(output.name, it->second);
+      return {};
+    }
+    const auto known = known_.find(output.name);
+    // What the caller knows of an input is for shapes; as a result it would freeze that value.
+    const bool is_input = std::ranges::any_of(
+        model_.inputs, [&](const OnnxValue& input) { return input.name == output.name; });
+    if (known == known_.end() || is_input) {
       return fail::unimplemented("Output '{}' is not computed by this translation.", output.name);
     }
-    builder_.output(output.name, it->second);
+    builder_.output(output.name, constant_of(algebra_, known->second));
     return {};
   }
 

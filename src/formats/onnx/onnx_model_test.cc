@@ -106,6 +106,17 @@ TEST(WireReader, PackedRunsAndSingleNumbers) {
   ASSERT_TRUE(append_integers(*first_field(Message().number(1, 7).view()), integers));
   EXPECT_EQ(integers, (std::vector<int64_t>{1, 300, -1, 7}));
   EXPECT_FALSE(append_integers(*first_field(Message().text(1, "\x80").view()), integers));
+  // 65 bits in ten bytes, and eleven bytes: refused in a run as they are outside of one.
+  for (const std::string_view number :
+       {std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02"),
+        std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")}) {
+    const auto done = append_integers(*first_field(Message().text(1, number).view()), integers);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::kInvalidArgument);
+    EXPECT_EQ(done.error().message,
+              "Field 1: The message has a number of more than 64 bits before byte 10.");
+  }
+  EXPECT_EQ(integers.size(), 4U);
   std::vector<float> floats;
   EXPECT_FALSE(append_floats(*first_field(Message().text(1, "abc").view()), floats));
   EXPECT_TRUE(append_floats(

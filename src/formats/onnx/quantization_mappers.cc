@@ -1,5 +1,7 @@
 // ONNX operators on quantised integers. Products of 8-bit integers are exact in f32 up to 2^24, and
 // in f64 for every length that fits in memory; f64 is used.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -141,29 +143,48 @@ Result<void> dynamic_quantize_linear(NodeContext& c) {
   return c.done();
 }
 
+// A parameter that is given once, as a vector along `axis` of `dims`, or with extents of its own
+// that broadcast to `dims`. Without the axis in `dims`, one number must do.
+ValueId spread_along(TensorAlgebra& g, ValueId parameter, const Dims& dims, int64_t axis) {
+  const Dims own = g.dims(parameter);
+  if (count_of(own) == 1) return g.reshape(parameter, {});
+  const bool has_axis = axis >= 0 && static_cast<size_t>(axis) < dims.size();
+  Dims extents = own;
+  if (own.size() == 1 && has_axis) {
+    extents.assign(dims.size(), 1);
+    extents[static_cast<size_t>(axis)] = own[0];
+  }
+  // Where they broadcast to more than `dims`, the result would take their shape.
+  if ((own.size() == 1 && !has_axis) || common_shape(dims, extents) != dims) {
+    g.refuse(fmt::format("A scale or zero point of shape [{}] does not fit shape [{}].",
+                         fmt::join(own, ", "), fmt::join(dims, ", ")));
+    return kNoValue;
+  }
+  return g.reshape(parameter, extents);
+}
+
 // x - zero in f64. A vector of zero points goes along `axis`.
 ValueId centred(TensorAlgebra& g, ValueId x, ValueId zero, int64_t axis) {
   const ValueId wide = g.cast(x, DType::kF64);
   if (zero == kNoValue) return wide;
-  const Dims own = g.dims(zero);
-  ValueId offset = g.cast(zero, DType::kF64);
-  if (axis < 0 || axis >= g.rank(x)) return wide;
-  if (own.size() == 1 && own[0] != 1) {
-    Dims column(g.dims(x).size(), 1);
-    column[static_cast<size_t>(axis)] = own[0];
-    offset = g.reshape(offset, column);
-  } else if (own.size() == 1) {
-    offset = g.reshape(offset, {});
-  }
+  const ValueId offset = g.cast(spread_along(g, zero, g.dims(x), axis), DType::kF64);
   return g.binary("elementwise.sub", wide, offset);
+}
+
+// Factors of a product without their zero points. Those of a go along its rows, those of b along
+// its columns; a vector is one row or one column.
+ValueId centred_rows(TensorAlgebra& g, ValueId a, ValueId zero) {
+  return centred(g, a, zero, g.rank(a) - 2);
+}
+ValueId centred_columns(TensorAlgebra& g, ValueId b, ValueId zero) {
+  return centred(g, b, zero, g.rank(b) < 2 ? -1 : g.rank(b) - 1);
 }
 
 // Products of integers are made in a float type that holds them exactly.
 Result<void> matmul_integer(NodeContext& c) {
   TensorAlgebra& g = c.g();
-  // Zero points of a go along its rows, those of b along its columns.
-  const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
-  const ValueId b = centred(g, c.in(1), c.in(3), g.rank(c.in(1)) - 1);
+  const ValueId a = centred_rows(g, c.in(0), c.in(2));
+  const ValueId b = centred_columns(g, c.in(1), c.in(3));
   c.out(0, g.cast(g.matmul(a, b), DType::kI32));
   return c.done();
 }
@@ -214,27 +235,35 @@ Result<void> out_requantised(NodeContext& c, ValueId product, ValueId factor, si
   return c.done();
 }
 
-// a_scale * b_scale / y_scale in f64; a vector of scales goes along `axis` of `rank`.
-ValueId joint_scale(TensorAlgebra& g, ValueId a, ValueId b, ValueId y, int64_t rank, int64_t axis) {
-  const auto wide = [&](ValueId scale) {
-    const Dims own = g.dims(scale);
-    const ValueId number = g.cast(scale, DType::kF64);
-    if (count_of(own) == 1 || axis < 0 || axis >= rank) return g.reshape(number, {});
-    Dims column(static_cast<size_t>(rank), 1);
-    column[static_cast<size_t>(axis)] = count_of(own);
-    return g.reshape(number, column);
+// The axes of a product along which vectors of scales of its factors go; negative for none.
+struct ScaleAxes {
+  int64_t a = -1;
+  int64_t b = -1;
+};
+
+// a_scale * b_scale / y_scale in f64, for a product of the shape `dims`; y has one scale.
+ValueId joint_scale(TensorAlgebra& g, ValueId a, ValueId b, ValueId y, const Dims& dims,
+                    const ScaleAxes& axes) {
+  const auto wide = [&](ValueId scale, int64_t axis) {
+    return g.cast(spread_along(g, scale, dims, axis), DType::kF64);
   };
-  return g.binary("elementwise.div", g.binary("math.mul", wide(a), wide(b)), wide(y));
+  return g.binary("elementwise.div", g.binary("math.mul", wide(a, axes.a), wide(b, axes.b)),
+                  wide(y, -1));
 }
 
 // Dequantised operands, then quantised results: the rounding is that of the operator's description.
 Result<void> qlinear_matmul(NodeContext& c) {
   TensorAlgebra& g = c.g();
-  const ValueId a = centred(g, c.in(0), c.in(2), g.rank(c.in(0)) - 2);
-  const ValueId b = centred(g, c.in(3), c.in(5), g.rank(c.in(3)) - 1);
+  const ValueId a = centred_rows(g, c.in(0), c.in(2));
+  const ValueId b = centred_columns(g, c.in(3), c.in(5));
   const ValueId product = g.matmul(a, b);
-  const int64_t rank = g.rank(product);
-  return out_requantised(c, product, joint_scale(g, c.in(1), c.in(4), c.in(6), rank, rank - 1), 7);
+  const Dims dims = g.dims(product);
+  const auto rank = static_cast<int64_t>(dims.size());
+  // A factor of rank 1 has no rows (columns), and the product has no axis for them.
+  const bool has_rows = g.rank(c.in(0)) > 1, has_columns = g.rank(c.in(3)) > 1;
+  const ScaleAxes axes{.a = has_rows ? rank - (has_columns ? 2 : 1) : -1,
+                       .b = has_columns ? rank - 1 : -1};
+  return out_requantised(c, product, joint_scale(g, c.in(1), c.in(4), c.in(6), dims, axes), 7);
 }
 
 Result<void> qlinear_conv(NodeContext& c) {
@@ -247,7 +276,10 @@ Result<void> qlinear_conv(NodeContext& c) {
     column[1] = count_of(g.dims(c.in(8)));
     product = g.binary("math.add", product, g.reshape(g.cast(c.in(8), DType::kF64), column));
   }
-  return out_requantised(c, product, joint_scale(g, c.in(1), c.in(4), c.in(6), 4, 1), 7);
+  // One scale for x, one for each filter: they are the channels of the product.
+  const ScaleAxes axes{.b = 1};
+  return out_requantised(c, product,
+                         joint_scale(g, c.in(1), c.in(4), c.in(6), g.dims(product), axes), 7);
 }
 
 constexpr std::array kMappers = {

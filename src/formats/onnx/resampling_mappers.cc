@@ -63,10 +63,7 @@ Result<Geometry> read_geometry(NodeContext& c, const Dims& dims) {
     ResizeAxis axis{.extent = dims[static_cast<size_t>(geometry.axes[i])]};
     axis.scale = sizes.empty() ? scales[i]
                                : static_cast<double>(sizes[i]) / static_cast<double>(axis.extent);
-    axis.size =
-        sizes.empty()
-            ? static_cast<int64_t>(std::floor(axis.scale * static_cast<double>(axis.extent)))
-            : sizes[i];
+    // Before the size is made of it: a cast of NaN or of 2^63 and more is not defined.
     if (!(axis.scale > 0 && axis.scale < 1e6)) {
       return fail::invalid("Resize has the scale {}.", axis.scale);
     }

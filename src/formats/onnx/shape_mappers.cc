@@ -336,22 +336,21 @@ Result<void> space_to_depth(NodeContext& c) {
 
 // Values that follow from shapes and constants alone ---------------------------------------------
 
-// Known while the graph is built: shapes here are.
+// Known while the graph is built, so that a later Reshape or Expand can use it: shapes here are.
 Result<void> shape(NodeContext& c) {
   const Dims dims = c.g().dims(c.in(0));
   const auto rank = static_cast<int64_t>(dims.size());
   const auto bound = [&](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   const int64_t start = bound(c.integer("start", 0)), end = bound(c.integer("end", rank));
-  std::vector<double> extents;
-  for (int64_t i = start; i < end; ++i)
-    extents.push_back(static_cast<double>(dims[static_cast<size_t>(i)]));
-  const auto count = static_cast<int64_t>(extents.size());
-  c.out(0, c.g().constant(DType::kI64, {count}, std::move(extents)));
+  // An end before the start selects nothing.
+  const Dims extents(dims.begin() + std::min(start, end), dims.begin() + end);
+  QUERN_TRY(c.out_integers(0, {static_cast<int64_t>(extents.size())}, extents));
   return c.done();
 }
 
 Result<void> size(NodeContext& c) {
-  c.out(0, c.g().constant(DType::kI64, {}, {static_cast<double>(count_of(c.g().dims(c.in(0))))}));
+  const Dims count{count_of(c.g().dims(c.in(0)))};
+  QUERN_TRY(c.out_integers(0, {}, count));
   return c.done();
 }
 
@@ -360,24 +359,26 @@ Result<void> constant(NodeContext& c) {
   for (const OnnxAttribute& a : c.node().attributes) {
     using Type = OnnxAttribute::Type;
     if (a.name == "value" && a.tensor.tensor) {
-      QUERN_ASSIGN_OR_RETURN(std::vector<double> values, numbers_of(*a.tensor.tensor));
-      c.out(0, c.g().constant(a.tensor.tensor->dtype(), a.tensor.dims, std::move(values)));
+      c.out_known(0, *a.tensor.tensor);
     } else if (a.type == Type::kFloat) {
-      c.out(0, c.g().constant(DType::kF32, {}, {a.number}));
+      QUERN_TRY(c.out_numbers(0, DType::kF32, {}, std::array<double, 1>{a.number}));
     } else if (a.type == Type::kInt) {
-      c.out(0, c.g().constant(DType::kI64, {}, {static_cast<double>(a.integer)}));
+      QUERN_TRY(c.out_integers(0, {}, std::array{a.integer}));
     } else if (a.type == Type::kFloats) {
-      c.out(0, c.g().constant(DType::kF32, {static_cast<int64_t>(a.numbers.size())},
-                              {a.numbers.begin(), a.numbers.end()}));
+      const std::vector<double> numbers(a.numbers.begin(), a.numbers.end());
+      QUERN_TRY(c.out_numbers(0, DType::kF32, {static_cast<int64_t>(numbers.size())}, numbers));
     } else if (a.type == Type::kInts) {
-      c.out(0, c.g().constant(DType::kI64, {static_cast<int64_t>(a.integers.size())},
-                              {a.integers.begin(), a.integers.end()}));
+      QUERN_TRY(c.out_integers(0, {static_cast<int64_t>(a.integers.size())}, a.integers));
     } else {
       return fail::unimplemented("A constant of the attribute '{}' is not read.", a.name);
     }
   }
   return c.done();
 }
+
+// Elements of a filled tensor that may be an argument of a later node, as a list of axes is. Larger
+// ones stay one number that is broadcast, which costs no memory here.
+constexpr int64_t kMaxFilled = 4096;
 
 // A constant of the shape that the input holds.
 Result<void> constant_of_shape(NodeContext& c) {
@@ -389,6 +390,11 @@ Result<void> constant_of_shape(NodeContext& c) {
     dtype = value->tensor.tensor->dtype();
     QUERN_ASSIGN_OR_RETURN(const std::vector<double> values, numbers_of(*value->tensor.tensor));
     fill = values.empty() ? 0 : values[0];
+  }
+  if (const int64_t count = count_of(dims); count >= 0 && count <= kMaxFilled) {
+    const std::vector<double> values(static_cast<size_t>(count), fill);
+    QUERN_TRY(c.out_numbers(0, dtype, dims, values));
+    return c.done();
   }
   c.out(0, c.g().op("shape.reshape", {c.g().broadcast(c.g().constant(dtype, {}, {fill}), dims)},
                     {{"shape", dims}}));
@@ -409,8 +415,7 @@ Result<void> range(NodeContext& c) {
   std::vector<double> values;
   for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
     values.push_back(start + static_cast<double>(i) * delta);
-  const auto extent = static_cast<int64_t>(values.size());
-  c.out(0, c.g().constant(c.g().dtype(c.in(0)), {extent}, std::move(values)));
+  QUERN_TRY(c.out_numbers(0, c.g().dtype(c.in(0)), {static_cast<int64_t>(values.size())}, values));
   return c.done();
 }
 

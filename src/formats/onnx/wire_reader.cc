@@ -96,20 +96,12 @@ Result<void> append_integers(const WireField& field, std::vector<int64_t>& value
   if (field.type != WireType::kBytes)
     return fail::invalid("Field {} holds no integers.", field.tag);
   // A packed run has no tags: each number is read as the value of a field without one.
-  std::span<const std::byte> rest = field.bytes;
-  while (!rest.empty()) {
-    uint64_t value = 0;
-    size_t used = 0;
-    for (; used < rest.size() && used < 10; ++used) {
-      const auto byte = std::to_integer<uint64_t>(rest[used]);
-      value |= (byte & 0x7f) << (7 * used);
-      if (byte < 0x80) break;
-    }
-    // Ten bytes hold 64 bits; bits of the tenth byte past them are dropped here.
-    if (used == rest.size() || used == 10)
-      return fail::data_loss("Field {} ends inside a number.", field.tag);
-    values.push_back(static_cast<int64_t>(value));
-    rest = rest.subspan(used + 1);
+  WireReader run(field.bytes);
+  while (!run.is_at_end()) {
+    const auto value = run.varint();
+    if (!value)
+      return tl::unexpected(value.error().with_context(fmt::format("Field {}", field.tag)));
+    values.push_back(static_cast<int64_t>(*value));
   }
   return {};
 }

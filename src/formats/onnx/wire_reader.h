@@ -47,10 +47,10 @@ class WireReader {
   bool is_at_end() const { return rest_.empty(); }
   // Errors: kDataLoss where the message ends inside a field, kInvalidArgument for a malformed one.
   Result<WireField> next();
+  // A number alone, as packed runs hold them. Errors: those of next(), naming the offset.
+  Result<uint64_t> varint();
 
  private:
-  // Errors name the offset.
-  Result<uint64_t> varint();
   Result<uint64_t> fixed(size_t width);
   size_t offset() const { return size_ - rest_.size(); }
 
