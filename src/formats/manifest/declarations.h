@@ -25,6 +25,9 @@ std::string_view precision_name(Precision precision);
 // Errors: kInvalidArgument with the place, for another word.
 Result<Precision> read_precision(const YamlNode& node);
 
+// Whether the text form of graphs takes the text as a name: 1 to 1,024 letters, digits, _ . : - /.
+bool is_graph_name(std::string_view text);
+
 // The use of a value: "x" for the only output of node x, "x:port" for one of several.
 struct ValueRef {
   // Where it is written, for errors.
@@ -43,6 +46,7 @@ struct NodeDecl {
   // As written; their kinds are those of the operation.
   std::vector<std::pair<std::string, YamlNode>> attributes;
   std::optional<Precision> precision;  // absent: the manifest's
+  std::string device;                  // empty: the one that the graph is compiled for
 };
 
 // An input, a weight or a constant.

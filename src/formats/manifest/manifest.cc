@@ -22,15 +22,6 @@ namespace {
 
 using namespace manifest;
 
-// Characters that the text form of graphs takes in names.
-bool is_id(std::string_view text) {
-  // ASCII without the locale: isalnum() may take other letters.
-  return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_.:-/").find(c) != std::string_view::npos;
-  });
-}
-
 // Builds the graph of one manifest.
 class ManifestBuilder {
  public:
@@ -77,7 +68,7 @@ class ManifestBuilder {
 
   // Errors: the name is taken, with the place of the first.
   Result<void> note_producer(const std::string& id, const Place& place, size_t node) {
-    if (!is_id(id)) {
+    if (!is_graph_name(id)) {
       return error_at(place,
                       fmt::format("The id '{}' is not made of letters, digits and _ . : - /.",
                                   id.substr(0, 64)));
@@ -195,6 +186,7 @@ class ManifestBuilder {
     }
     QUERN_ASSIGN_OR_RETURN(Attributes attributes, collect_attributes(node, *op));
     QUERN_ASSIGN_OR_RETURN(std::vector<ValueId> inputs, collect_inputs(node, *op, attributes));
+    const size_t first = builder_.so_far().nodes().size();
     cast_inputs(node, *op, inputs);
     auto fitting = broadcast_inputs(builder_, *op, inputs, node.id);
     if (!fitting) {
@@ -202,6 +194,8 @@ class ManifestBuilder {
     }
     builder_.add(node.op, *fitting, std::move(attributes), node.id);
     QUERN_TRY(check(node.place));
+    // Casts and broadcasts of its inputs run where the node does.
+    if (!node.device.empty()) builder_.place_from(first, node.device);
     const auto outputs = builder_.last_outputs();
     for (size_t i = 0; i < outputs.size(); ++i) {
       // A node with one output is known under both names, "x" and "x:port".

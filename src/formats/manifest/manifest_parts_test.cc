@@ -86,7 +86,7 @@ TEST(Declarations, ErrorsOfSectionsNameFileAndLine) {
       {"quern: 1\nnodes:\n  - {id: a, op: b, in: ['']}\n", "d.yaml:3: 'in' of node 'a' is empty."},
       {"quern: 1\nnodes:\n  - {id: a, op: b, out: c}\n",
        "d.yaml:3: A node has the unknown key 'out'; the keys are id, op, in, attributes, "
-       "precision."},
+       "precision, device."},
       {"quern: 1\nnodes:\n  - {repeat: 1, times: 2, nodes: []}\n",
        "d.yaml:3: A repeat has the unknown key 'times'; the keys are repeat, index, offset, "
        "nodes."},

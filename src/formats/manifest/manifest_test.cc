@@ -268,6 +268,10 @@ TEST(Manifest, ErrorsNameFileAndLine) {
        "m.yaml:2: 'precision' is 'double'; the choices are float64, float32 and mixed."},
       {"quern: 1\nnodes:\n  - {op: math.exp}\n", "m.yaml:3: A node needs the key 'id'."},
       {"quern: 1\nnodes:\n  - {id: a, in: b}\n", "m.yaml:3: Node 'a' needs the key 'op'."},
+      {"quern: 1\nnodes:\n  - {id: a, op: math.exp, device: 'my gpu'}\n",
+       "m.yaml:3: The device 'my gpu' of node 'a' is not made of letters, digits and _ . : - /."},
+      {"quern: 1\nnodes:\n  - {id: a, op: math.exp, device: ''}\n",
+       "m.yaml:3: The device '' of node 'a' is not made of letters, digits and _ . : - /."},
       {"quern: 1\ninputs: {x: [2]}\nnodes:\n  - {id: a, op: shape.reshape, in: x,\n"
        "     attributes: {shape: [1.5]}}\n",
        "m.yaml:5: Attribute 'shape' of node 'a' is '1.5'; an integer of 64 bits is needed."},
@@ -459,6 +463,39 @@ TEST(ManifestWriter, GraphsComeBackExactly) {
   %d-1 = math.cast(%cat) {to = "f64"} : f64[T, 96]
   output null = %cat
   output a:b = %d-1
+}
+)");
+}
+
+// Also of inputs and weights, which then stand among the nodes.
+TEST(ManifestWriter, KeepsDevices) {
+  expect_round_trip(R"(graph {
+  %a = Input() {type = "f32[2]"} : f32[2]
+  %x = Input() {type = "f32[2]"} @cpu : f32[2]
+  %b = Input() {type = "f32[2]"} : f32[2]
+  %w = graph.weight() {type = "f32[2]", weight = "blk.0/w"} @cuda:0 : f32[2]
+  %y = math.add(%x, %w) @cuda:0 : f32[2]
+  %z = math.exp(%y) @rack-1/cpu.2 : f32[2]
+  %v = math.exp(%a) : f32[2]
+  output z = %z
+}
+)");
+}
+
+// A node's device holds for what the manifest adds to it.
+TEST(Manifest, DevicesOfNodes) {
+  EXPECT_EQ(
+      graph_of("quern: 1\nprecision: float32\nvariables: {d: 1}\ninputs: {x: 'f16[2]', y: [1]}\n"
+               "nodes:\n  - {id: a, op: math.add, in: [x, y], device: 'cuda:${d}'}\n"
+               "  - {id: b, op: math.exp, in: a}\noutputs: {b: b}\n"),
+      R"(graph {
+  %x = Input() {type = "f16[2]"} : f16[2]
+  %y = Input() {type = "f32[1]"} : f32[1]
+  %a.cast.x = math.cast(%x) {to = "f32"} @cuda:1 : f32[2]
+  %a.broadcast.y = shape.broadcast(%y) {shape = [2]} @cuda:1 : f32[2]
+  %a = math.add(%a.cast.x, %a.broadcast.y) @cuda:1 : f32[2]
+  %b = math.exp(%a) : f32[2]
+  output b = %b
 }
 )");
 }

@@ -123,10 +123,13 @@ class Writer {
     for (const auto& [id, title] :
          {std::pair("Input", "inputs"), std::pair("graph.weight", "weights")}) {
       bool is_first = true;
-      for (; next < graph_.nodes().size() && graph_.nodes()[next].op->id == id; ++next) {
+      for (; next < graph_.nodes().size(); ++next) {
+        // A declaration has no place for a device: such a node stays among the nodes.
+        const Node& node = graph_.nodes()[next];
+        if (node.op->id != id || !node.device.empty()) break;
         if (is_first) text_ += fmt::format("{}:\n", title);
         is_first = false;
-        write_declaration(graph_.nodes()[next]);
+        write_declaration(node);
       }
     }
     return next;
@@ -153,6 +156,7 @@ class Writer {
     if (!node.inputs.empty()) text_ += fmt::format("    in: {}\n", inputs_text(node));
     const std::string attributes = attributes_text(node.op, node.attributes);
     if (!attributes.empty()) text_ += fmt::format("    attributes: {}\n", attributes);
+    if (!node.device.empty()) text_ += fmt::format("    device: {}\n", scalar(node.device));
   }
 
   // By port, so that a person sees what each input is for; variadic ports have no names of their

@@ -1,5 +1,6 @@
 // Nodes and repeats of a manifest.
 // Repeats are unrolled here, within limits: the graph has no loops.
+#include <algorithm>
 #include <utility>
 
 #include "formats/manifest/declarations.h"
@@ -137,7 +138,7 @@ class NodeReader {
           raw.place, fmt::format("The manifest's nodes hold more than {} values.", kMaxYamlValues));
     }
     QUERN_ASSIGN_OR_RETURN(const YamlNode node, substitute(raw, scope_));
-    QUERN_TRY(expect_keys(node, "A node", {"id", "op", "in", "attributes", "precision"}));
+    QUERN_TRY(expect_keys(node, "A node", {"id", "op", "in", "attributes", "precision", "device"}));
     NodeDecl decl;
     decl.place = node.place;
     QUERN_ASSIGN_OR_RETURN(const YamlNode* id, require(node, "id", "A node"));
@@ -154,6 +155,17 @@ class NodeReader {
     if (const YamlNode* precision = node.find("precision")) {
       QUERN_ASSIGN_OR_RETURN(decl.precision, read_precision(*precision));
     }
+    if (const YamlNode* device = node.find("device")) {
+      QUERN_ASSIGN_OR_RETURN(decl.device,
+                             text_of(*device, fmt::format("'device' of node '{}'", decl.id)));
+      // A graph's text could not say it otherwise.
+      if (!is_graph_name(decl.device)) {
+        return error_at(device->place,
+                        fmt::format("The device '{}' of node '{}' is not made of letters, digits "
+                                    "and _ . : - /.",
+                                    decl.device.substr(0, 64), decl.id));
+      }
+    }
     nodes_.push_back(std::move(decl));
     return {};
   }
@@ -165,6 +177,14 @@ class NodeReader {
 };
 
 }  // namespace
+
+bool is_graph_name(std::string_view text) {
+  // ASCII without the locale: isalnum() may take other letters.
+  return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_.:-/").find(c) != std::string_view::npos;
+  });
+}
 
 std::string_view precision_name(Precision precision) {
   switch (precision) {
