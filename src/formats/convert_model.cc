@@ -39,7 +39,8 @@ Result<std::vector<Part>> plan_parts(const GgufFile& source, int64_t part_bytes)
 }
 
 // The first part has all keys, the others those of their place and the alignment.
-Metadata part_metadata(const GgufFile& source, const SplitPlace& place) {
+// Errors: more tensors than a set of parts can count.
+Result<Metadata> part_metadata(const GgufFile& source, const SplitPlace& place) {
   Metadata metadata;
   if (place.index == 0) {
     metadata = without_split_keys(source.metadata());
@@ -47,7 +48,7 @@ Metadata part_metadata(const GgufFile& source, const SplitPlace& place) {
     // Each part is read on its own: without the key its offsets would be taken for multiples of 32.
     metadata.set(std::string(gguf::kAlignmentKey), *value);
   }
-  if (place.count > 1) set_split_place(metadata, place);
+  if (place.count > 1) QUERN_TRY(set_split_place(metadata, place));
   return metadata;
 }
 
@@ -97,9 +98,9 @@ Result<ConvertReport> convert_model(const GgufFile& source, const std::string& p
   std::vector<GgufWriter> writers;
   int64_t done = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
+    QUERN_ASSIGN_OR_RETURN(const Metadata metadata, part_metadata(source, place_of(i)));
     QUERN_ASSIGN_OR_RETURN(GgufWriter writer,
-                           GgufWriter::create(report.paths[i], part_metadata(source, place_of(i)),
-                                              parts[i], options.order));
+                           GgufWriter::create(report.paths[i], metadata, parts[i], options.order));
     for (const WeightInfo& info : parts[i]) {
       QUERN_ASSIGN_OR_RETURN(const Tensor tensor, source.weight(info.name));
       QUERN_TRY(writer.append(info.name, tensor));

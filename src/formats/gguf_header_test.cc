@@ -277,7 +277,7 @@ TEST(GgufSplit, PathsAndPrefixesAreOpposites) {
 TEST(GgufSplit, PlacesComeBackAndAreChecked) {
   Metadata m;
   m.set("other", MetadataValue::text("kept"));
-  set_split_place(m, {2, 5, 77});
+  ASSERT_TRUE(set_split_place(m, {2, 5, 77}));
   const auto place = read_split_place(m);
   ASSERT_TRUE(place);
   EXPECT_EQ(place->index, 2);
@@ -301,6 +301,28 @@ TEST(GgufSplit, PlacesComeBackAndAreChecked) {
   EXPECT_EQ(error(-1, 2), "Metadata key 'split.no' is -1; the set has 2 parts, numbered from 0.");
   EXPECT_EQ(error(0, 100000), "Metadata key 'split.count' is 100000; 0 to 99999 are possible.");
   EXPECT_EQ(error(0, -3), "Metadata key 'split.count' is -3; 0 to 99999 are possible.");
+}
+
+// Files hold u16 and i32: a number past them was once cut, so that the parts contradicted the set.
+TEST(GgufSplit, NumbersMustFitTheirKeys) {
+  const auto error = [](const SplitPlace& place) {
+    Metadata m;
+    const auto done = set_split_place(m, place);
+    // All or nothing.
+    EXPECT_EQ(m.size(), done ? 3 : 0);
+    return done ? "none" : done.error().message;
+  };
+  EXPECT_EQ(error({65534, 65535, INT32_MAX}), "none");
+  EXPECT_EQ(error({0, 2, std::nullopt}), "none");
+  EXPECT_EQ(error({0, 2, int64_t{INT32_MAX} + 1}),
+            "Metadata key 'split.tensors.count' would be 2147483648; 0 to 2147483647 can be "
+            "written.");
+  EXPECT_EQ(error({0, 2, -1}),
+            "Metadata key 'split.tensors.count' would be -1; 0 to 2147483647 can be written.");
+  EXPECT_EQ(error({0, 65536, 1}),
+            "Metadata key 'split.count' would be 65536; 0 to 65535 can be written.");
+  EXPECT_EQ(error({65536, 99999, 1}),
+            "Metadata key 'split.no' would be 65536; 0 to 65535 can be written.");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // A part's name and its metadata must agree, or it belongs to another set.
 #include "formats/gguf_split.h"
 
+#include <limits>
+
 #include "base/fail.h"
 
 namespace quern {
@@ -11,6 +13,15 @@ namespace {
 constexpr std::string_view kIndexKey = "split.no";
 constexpr std::string_view kCountKey = "split.count";
 constexpr std::string_view kTensorsKey = "split.tensors.count";
+
+// A count in the type that its key has in files.
+template <class T>
+Result<T> narrowed(std::string_view key, int64_t value) {
+  constexpr int64_t kLargest = std::numeric_limits<T>::max();
+  if (value >= 0 && value <= kLargest) return static_cast<T>(value);
+  return fail::invalid("Metadata key '{}' would be {}; 0 to {} can be written.", key, value,
+                       kLargest);
+}
 
 }  // namespace
 
@@ -34,15 +45,16 @@ Result<SplitPlace> read_split_place(const Metadata& metadata) {
   return place;
 }
 
-// The three keys.
-void set_split_place(Metadata& metadata, const SplitPlace& place) {
-  const auto u16 = [](int64_t value) {
-    return MetadataValue::number(static_cast<uint16_t>(value));
-  };
-  metadata.set(std::string(kIndexKey), u16(place.index));
-  metadata.set(std::string(kCountKey), u16(place.count));
-  metadata.set(std::string(kTensorsKey),
-               MetadataValue::number(static_cast<int32_t>(place.num_tensors.value_or(0))));
+// All three are checked before the first is set.
+Result<void> set_split_place(Metadata& metadata, const SplitPlace& place) {
+  QUERN_ASSIGN_OR_RETURN(const auto index, narrowed<uint16_t>(kIndexKey, place.index));
+  QUERN_ASSIGN_OR_RETURN(const auto count, narrowed<uint16_t>(kCountKey, place.count));
+  QUERN_ASSIGN_OR_RETURN(const auto tensors,
+                         narrowed<int32_t>(kTensorsKey, place.num_tensors.value_or(0)));
+  metadata.set(std::string(kIndexKey), MetadataValue::number(index));
+  metadata.set(std::string(kCountKey), MetadataValue::number(count));
+  metadata.set(std::string(kTensorsKey), MetadataValue::number(tensors));
+  return {};
 }
 
 // For the merged model.

@@ -22,8 +22,10 @@ inline constexpr int64_t kMaxSplitParts = 99999;  // names have five digits
 
 // Errors: kInvalidArgument for a count outside 0 to kMaxSplitParts, an index outside the count.
 Result<SplitPlace> read_split_place(const Metadata& metadata);
-// Adds or removes the keys of a part.
-void set_split_place(Metadata& metadata, const SplitPlace& place);
+// Adds the keys of a part, with the widths that other tools read: u16, u16 and i32.
+// Errors: kInvalidArgument for a number that is negative or does not fit; nothing is set then.
+Result<void> set_split_place(Metadata& metadata, const SplitPlace& place);
+// Everything but the keys of a part.
 Metadata without_split_keys(const Metadata& metadata);
 
 // "prefix-00001-of-00003.gguf" for index 0.
