@@ -232,6 +232,10 @@ Result<Graph> GraphBuilder::finish() {
   const OpRegistry* registry = graph_.registry_;
   Graph finished = std::exchange(graph_, Graph{});
   graph_.registry_ = registry;
+  // Names, scopes and outputs of this graph mean nothing in the next one.
+  scopes_.clear();
+  last_outputs_.clear();
+  next_name_ = 0;
   return finished;
 }
 

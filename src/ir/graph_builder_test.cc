@@ -218,6 +218,23 @@ TEST_F(GraphBuilderTest, FinishLeavesTheBuilderEmpty) {
   EXPECT_EQ(second->nodes().size(), 1U);
 }
 
+// Nor do scopes, made-up names or the last node's outputs reach into the next graph.
+TEST_F(GraphBuilderTest, FinishForgetsScopesAndNames) {
+  builder_.push_scope("layer.");
+  builder_.add("test.scale", {input()}, {{"factor", 2.0}});
+  const auto first = builder_.finish();
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_EQ(first->node(1).name, "layer.test.scale.0");
+  EXPECT_TRUE(builder_.last_outputs().empty());
+  builder_.add("test.scale", {input()}, {{"factor", 2.0}});
+  const auto second = builder_.finish();
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->node(1).name, "test.scale.0");
+  // The scope is closed: closing it again is an error.
+  builder_.pop_scope();
+  EXPECT_EQ(error(), "A scope is closed that was not opened.");
+}
+
 // Nothing to compute is allowed.
 TEST_F(GraphBuilderTest, AnEmptyGraphIsAGraph) {
   const auto graph = builder_.finish();

@@ -1,4 +1,7 @@
 // Reads the text form of graphs. Line based; the type after ':' is checked against the inferred.
+#include <map>
+#include <set>
+
 #include "base/fail.h"
 #include "ir/tensor_type.h"
 #include "ir/text_cursor.h"
@@ -16,10 +19,9 @@ class Parser {
   explicit Parser(const OpRegistry& registry) : builder_(registry) {}
 
   Result<void> parse_line(TextCursor& line) {
-    // The blank belongs to the keyword: a node's line begins with '%', so no name can be taken for
-    // one.
-    if (line.accept("state ")) return parse_state(line);
-    if (line.accept("output ")) return parse_output(line);
+    // A node's line begins with '%', so no name can be taken for a keyword.
+    if (line.accept_word("state")) return parse_state(line);
+    if (line.accept_word("output")) return parse_output(line);
     return parse_node(line);
   }
   Result<Graph> finish() { return builder_.finish(); }
@@ -37,10 +39,11 @@ class Parser {
     QUERN_TRY(line.expect("@"));
     StateDecl state;
     QUERN_ASSIGN_OR_RETURN(state.name, line.name());
-    QUERN_TRY(line.expect(": "));
+    QUERN_TRY(line.expect(":"));
     QUERN_ASSIGN_OR_RETURN(state.kind, line.name());
     QUERN_ASSIGN_OR_RETURN(state.attributes, line.attributes());
     builder_.state(std::move(state));
+    QUERN_TRY(check_builder(line));
     return end(line);
   }
   // output NAME = %VALUE
@@ -48,7 +51,11 @@ class Parser {
     QUERN_ASSIGN_OR_RETURN(const std::string name, line.name());
     QUERN_TRY(line.expect("="));
     QUERN_ASSIGN_OR_RETURN(const ValueId value, value_ref(line));
+    // The verifier would find it too, but without the line.
+    if (!outputs_.insert(name).second)
+      return line.error(fmt::format("the output name '{}' is used twice", name));
     builder_.output(name, value);
+    QUERN_TRY(check_builder(line));
     return end(line);
   }
   // A value that a line above defined: the text form has no forward references.
@@ -89,14 +96,17 @@ class Parser {
       QUERN_ASSIGN_OR_RETURN(std::string device, line.name());
       builder_.set_device(std::move(device));
     }
-    // The builder knows what is wrong, this line knows where: the message is repeated behind the
-    // place.
-    if (builder_.has_error()) {
-      const auto built = builder_.finish();
-      return line.error(built.error().message);
-    }
+    QUERN_TRY(check_builder(line));
     QUERN_TRY(check_types(line, builder_.last_outputs()));
     return remember(name, op, builder_.last_outputs());
+  }
+  // The builder knows what is wrong, this line knows where: the message is repeated behind the
+  // place, whose sentence brings the full stop.
+  Result<void> check_builder(const TextCursor& line) {
+    if (!builder_.has_error()) return {};
+    std::string message = builder_.finish().error().message;
+    if (message.ends_with('.')) message.pop_back();
+    return line.error(message);
   }
   // Stated types must be the inferred ones; they may be left out from any place on.
   Result<void> check_types(TextCursor& line, std::span<const ValueId> outputs) {
@@ -135,6 +145,7 @@ class Parser {
   const OpRegistry* registry_ = nullptr;
   GraphBuilder builder_;
   std::map<std::string, ValueId> values_;
+  std::set<std::string> outputs_;
 };
 
 }  // namespace

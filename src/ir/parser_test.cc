@@ -116,10 +116,39 @@ TEST_F(ParserTest, ErrorsOfAttributesNameTheirColumn) {
 // The other two kinds of line.
 TEST_F(ParserTest, ErrorsOfStatesAndOutputs) {
   EXPECT_EQ(line_error("state kv : kv"), "Line 3, column 9: '@' is expected here.");
-  EXPECT_EQ(line_error("state @kv kv"), "Line 3, column 13: ': ' is expected here.");
+  EXPECT_EQ(line_error("state @kv kv"), "Line 3, column 13: ':' is expected here.");
   EXPECT_EQ(line_error("output = %x"), "Line 3, column 10: a name is expected here.");
   EXPECT_EQ(line_error("output y = %z"), "Line 3, column 16: '%z' is not defined above.");
   EXPECT_EQ(line_error("output y = %x more"), "Line 3, column 17: the line goes on after its end.");
+  // A word that only begins as a keyword does is none.
+  EXPECT_EQ(line_error("states @kv : kv"), "Line 3, column 3: '%' is expected here.");
+  EXPECT_EQ(line_error("outputs = %x"), "Line 3, column 3: '%' is expected here.");
+}
+
+// What the builder or the verifier finds wrong has the place as well, and one full stop.
+TEST_F(ParserTest, ErrorsOfTheGraphNameTheirLine) {
+  EXPECT_EQ(line_error("state @kv : kv\n  state @a : kv\n  state @kv : kv"),
+            "Line 5, column 17: State 'kv' is declared twice.");
+  EXPECT_EQ(line_error("output y = %x\n  output z = %x\n\n  output y = %x"),
+            "Line 6, column 16: the output name 'y' is used twice.");
+  EXPECT_EQ(line_error("%x = Input() {type = \"f32[2]\"}"),
+            "Line 3, column 33: The name 'x' is used twice.");
+  // A later line without an error of its own must not be the one that is named.
+  EXPECT_EQ(line_error("state @kv : kv\n  state @kv : kv\n  output y = %x"),
+            "Line 4, column 17: State 'kv' is declared twice.");
+}
+
+// Blanks are blanks, tabs as well.
+TEST_F(ParserTest, TabsMayStandBetweenAnyTokens) {
+  const auto graph = parse(
+      "graph\t{\n\tstate\t@kv\t:\tkv\t{heads\t=\t3}\n\t%x\t=\tInput\t()\t{type\t=\t\"f32[2]\"}\n"
+      "\toutput\ty\t=\t%x\t\n}\n");
+  ASSERT_TRUE(graph) << graph.error().message;
+  ASSERT_EQ(graph->states().size(), 1U);
+  EXPECT_EQ(graph->states()[0].name, "kv");
+  EXPECT_EQ(graph->states()[0].attributes.integer("heads"), 3);
+  ASSERT_EQ(graph->outputs().size(), 1U);
+  EXPECT_EQ(graph->outputs()[0].name, "y");
 }
 
 // Whatever bytes come, there is a graph or an error: no crash, no hang.

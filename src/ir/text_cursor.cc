@@ -37,6 +37,14 @@ bool TextCursor::accept(std::string_view token) {
   return true;
 }
 
+// A longer word that begins alike is another one: "outputs" is not "output".
+bool TextCursor::accept_word(std::string_view word) {
+  skip_spaces();
+  const size_t end = at_ + word.size();
+  if (end < text_.size() && is_name_char(text_[end])) return false;
+  return accept(word);
+}
+
 Result<void> TextCursor::expect(std::string_view token) {
   if (accept(token)) return {};
   return error(fmt::format("'{}' is expected here", token));

@@ -19,6 +19,8 @@ class TextCursor {
   // Steps over `token` where it stands next, blanks before it skipped.
   // Compares bytes only: accept("true") also steps over the beginning of "trueish".
   bool accept(std::string_view token);
+  // The same where the token is the whole next word: a blank, a sign or the end stands behind it.
+  bool accept_word(std::string_view word);
   Result<void> expect(std::string_view token);
   // Letters, digits and "_.:-/".
   Result<std::string> name();

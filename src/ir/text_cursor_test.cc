@@ -35,6 +35,20 @@ TEST(TextCursor, TokensMayStandBehindBlanks) {
   EXPECT_TRUE(cursor.accept(""));  // nothing stands everywhere
 }
 
+// A word is not the beginning of a longer one.
+TEST(TextCursor, WordsAreTakenWhole) {
+  EXPECT_TRUE(TextCursor("  state", 1).accept_word("state"));
+  EXPECT_TRUE(TextCursor("state\t@kv", 1).accept_word("state"));
+  EXPECT_TRUE(TextCursor("state@kv", 1).accept_word("state"));
+  EXPECT_FALSE(TextCursor("states", 1).accept_word("state"));
+  EXPECT_FALSE(TextCursor("state:", 1).accept_word("state"));
+  EXPECT_FALSE(TextCursor("stat", 1).accept_word("state"));
+  EXPECT_FALSE(TextCursor("", 1).accept_word("state"));
+  TextCursor cursor("outputs = %x", 1);
+  EXPECT_FALSE(cursor.accept_word("output"));
+  EXPECT_EQ(*cursor.name(), "outputs");  // nothing was moved
+}
+
 // Between tokens only.
 TEST(TextCursor, ACommentEndsALine) {
   EXPECT_TRUE(TextCursor("", 1).is_end());
