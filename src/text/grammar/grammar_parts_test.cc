@@ -333,6 +333,43 @@ TEST(IntegerRange, OpenSidesTakeSixteenDigits) {
   EXPECT_FALSE(*negative->matches("0"));
 }
 
+// A bound of more digits opens its side for as many: 2e16 alone would be one number.
+TEST(IntegerRange, OpenSidesTakeAsManyDigitsAsTheBound) {
+  GrammarAst ast = with_root();
+  const auto grammar =
+      grammar_of(ast, integer_range(ast, int64_t{20'000'000'000'000'000}, std::nullopt));
+  ASSERT_TRUE(grammar);
+  EXPECT_FALSE(*grammar->matches("19999999999999999"));
+  EXPECT_TRUE(*grammar->matches("20000000000000000"));
+  EXPECT_TRUE(*grammar->matches("20000000000000001"));
+  EXPECT_TRUE(*grammar->matches("99999999999999999"));
+  EXPECT_FALSE(*grammar->matches("100000000000000000"));
+  GrammarAst below = with_root();
+  const auto negative = grammar_of(below, integer_range(below, std::nullopt, INT64_MIN));
+  ASSERT_TRUE(negative);
+  EXPECT_FALSE(*negative->matches("-9223372036854775807"));
+  EXPECT_TRUE(*negative->matches("-9223372036854775808"));
+  EXPECT_TRUE(*negative->matches("-9999999999999999999"));
+  EXPECT_FALSE(*negative->matches("-10000000000000000000"));
+}
+
+// 38 digits are the widest.
+TEST(IntegerRange, BoundsPastSixtyFourBits) {
+  WideInteger ten37 = 1;
+  for (int i = 0; i < 37; ++i) ten37 *= 10;
+  GrammarAst ast = with_root();
+  const auto grammar = grammar_of(ast, integer_range(ast, -ten37, ten37 + 1));
+  ASSERT_TRUE(grammar);
+  const std::string zeros(36, '0');
+  EXPECT_TRUE(*grammar->matches("1" + zeros + "0"));
+  EXPECT_TRUE(*grammar->matches("1" + zeros + "1"));
+  EXPECT_FALSE(*grammar->matches("1" + zeros + "2"));
+  EXPECT_TRUE(*grammar->matches("-1" + zeros + "0"));
+  EXPECT_FALSE(*grammar->matches("-1" + zeros + "1"));
+  EXPECT_TRUE(*grammar->matches("0"));
+  EXPECT_FALSE(*grammar->matches("-0"));
+}
+
 // Names that begin alike, and the empty name.
 TEST(OtherName, IsEveryNameButThoseGiven) {
   const std::vector<std::string> names = {"", "a", "ab", "abc", "é", "\"q", "a\nb"};

@@ -7,7 +7,17 @@
 namespace quern {
 namespace {
 
-constexpr int64_t kMaxFree = 9'999'999'999'999'999;  // 16 digits
+constexpr size_t kFreeDigits = 16;  // on a side without a bound
+
+// Of a number that is not negative.
+std::string digits_of(WideInteger number) {
+  std::string text;
+  do {
+    text += static_cast<char>('0' + static_cast<int>(number % 10));
+    number /= 10;
+  } while (number != 0);
+  return {text.rbegin(), text.rend()};
+}
 
 // Builds digits between two bounds, as text: longer numbers of digits, then the same number digit
 // by digit.
@@ -16,11 +26,9 @@ class RangeBuilder {
   // Borrows the AST.
   explicit RangeBuilder(GrammarAst& ast) : ast_(ast) {}
 
-  // 0 <= low <= high.
-  ExprId build(int64_t low, int64_t high) {
+  // The digits of 0 <= low <= high.
+  ExprId build(std::string first, const std::string& last) {
     std::vector<ExprId> lengths;
-    const std::string last = std::to_string(high);
-    std::string first = std::to_string(low);
     //   7 to 1234:  7-9 | 10-99 | 100-999 | 1000-1234
     while (first.size() < last.size()) {
       lengths.push_back(same_length(first, std::string(first.size(), '9')));
@@ -73,17 +81,24 @@ class RangeBuilder {
 }  // namespace
 
 // Without leading zeros or "-0"; open where a bound is absent.
-ExprId integer_range(GrammarAst& ast, std::optional<int64_t> low, std::optional<int64_t> high) {
-  const int64_t first = low ? *low : std::min(-kMaxFree, high.value_or(0));
-  const int64_t last = high ? *high : std::max(kMaxFree, low.value_or(0));
+ExprId integer_range(GrammarAst& ast, std::optional<WideInteger> low,
+                     std::optional<WideInteger> high) {
+  // The side without a bound: as many nines as may stand there.
+  const auto open_end = [](const std::string& nearest) {
+    return std::string(std::max(nearest.size(), kFreeDigits), '9');
+  };
   RangeBuilder builder(ast);
   std::vector<ExprId> signs;
-  if (first < 0) {
+  if (!low || *low < 0) {
     // Negative numbers by their magnitude, from the one nearest to 0; "-0" is left out.
-    const int64_t nearest = last < 0 ? -last : 1;
-    signs.push_back(ast.sequence({ast.text("-"), builder.build(nearest, -first)}));
+    const std::string nearest = digits_of(high && *high < 0 ? -*high : WideInteger{1});
+    const std::string farthest = low ? digits_of(-*low) : open_end(nearest);
+    signs.push_back(ast.sequence({ast.text("-"), builder.build(nearest, farthest)}));
   }
-  if (last >= 0) signs.push_back(builder.build(std::max<int64_t>(first, 0), last));
+  if (!high || *high >= 0) {
+    const std::string nearest = digits_of(low && *low > 0 ? *low : WideInteger{0});
+    signs.push_back(builder.build(nearest, high ? digits_of(*high) : open_end(nearest)));
+  }
   return ast.choice(std::move(signs));
 }
 

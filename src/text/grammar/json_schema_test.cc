@@ -48,8 +48,8 @@ TEST(JsonSchema, IntegerBoundsHoldForEveryNearbyInteger) {
   }
 }
 
-// 2.5 counts as 3. A bound past 9e18 counts as 9e18, so that one value below the last minimum
-// passes. A boolean exclusiveMinimum is that of draft 4, where it changes the bound beside it.
+// 2.5 counts as 3. A boolean exclusiveMinimum is that of draft 4, where it changes the bound beside
+// it.
 TEST(JsonSchema, IntegerBoundsThatAreNoIntegers) {
   EXPECT_TRUE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "3"));
   EXPECT_FALSE(fits(R"({"type":"integer","minimum":2.5,"exclusiveMaximum":4})", "2"));
@@ -57,9 +57,54 @@ TEST(JsonSchema, IntegerBoundsThatAreNoIntegers) {
   EXPECT_TRUE(fits(R"({"type":"integer","minimum":-1e300,"maximum":1e300})", "123456789012345678"));
   EXPECT_TRUE(fits(R"({"type":"integer","minimum":3,"exclusiveMinimum":true})", "4"));
   EXPECT_FALSE(fits(R"({"type":"integer","minimum":3,"exclusiveMinimum":true})", "3"));
-  EXPECT_TRUE(fits(R"({"type":"integer","minimum":9223372036854775807})", "9000000000000000000"));
   EXPECT_NE(error_of(R"({"type":"integer","minimum":3,"maximum":2})").find("between the bounds"),
             std::string::npos);
+}
+
+// Bounds around the ends of 64 bits and past them hold digit by digit.
+TEST(JsonSchema, IntegerBoundsPastSixtyFourBits) {
+  const std::string least = R"({"type":"integer","minimum":9223372036854775807})";
+  EXPECT_FALSE(fits(least, "9000000000000000000"));
+  EXPECT_FALSE(fits(least, "9223372036854775806"));
+  EXPECT_TRUE(fits(least, "9223372036854775807"));
+  EXPECT_TRUE(fits(least, "9223372036854775808"));
+  EXPECT_TRUE(unenforced(least).empty());
+  const std::string above = R"({"type":"integer","exclusiveMinimum":9223372036854775807})";
+  EXPECT_FALSE(fits(above, "9223372036854775807"));
+  EXPECT_TRUE(fits(above, "9223372036854775808"));
+  const std::string lowest = R"({"type":"integer","minimum":-9223372036854775808})";
+  EXPECT_TRUE(fits(lowest, "-9223372036854775808"));
+  EXPECT_FALSE(fits(lowest, "-9223372036854775809"));
+  const std::string below = R"({"type":"integer","exclusiveMaximum":-9223372036854775808})";
+  EXPECT_FALSE(fits(below, "-9223372036854775808"));
+  EXPECT_TRUE(fits(below, "-9223372036854775809"));
+  const std::string unsigned_end = R"({"type":"integer","minimum":18446744073709551615,
+                                       "maximum":1e20})";
+  EXPECT_FALSE(fits(unsigned_end, "18446744073709551614"));
+  EXPECT_TRUE(fits(unsigned_end, "18446744073709551615"));
+  EXPECT_TRUE(fits(unsigned_end, "100000000000000000000"));
+  EXPECT_FALSE(fits(unsigned_end, "100000000000000000001"));
+  // 2^53 as a double, which has no neighbour at 1.
+  EXPECT_FALSE(
+      fits(R"({"type":"integer","exclusiveMinimum":9007199254740992.0})", "9007199254740992"));
+  EXPECT_TRUE(
+      fits(R"({"type":"integer","exclusiveMinimum":9007199254740992.0})", "9007199254740993"));
+}
+
+// What is past the digits of a range is said, not dropped in silence.
+TEST(JsonSchema, IntegerBoundsThatAreTooLargeAreListed) {
+  EXPECT_EQ(unenforced(R"({"type":"integer","minimum":1e300})"),
+            std::vector<std::string>{"minimum past 1e37 at #"});
+  EXPECT_EQ(unenforced(R"({"type":"integer","exclusiveMaximum":-1e38})"),
+            std::vector<std::string>{"maximum past 1e37 at #"});
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":1e300})", "5"));
+  // All that the grammar allows keeps these.
+  EXPECT_TRUE(unenforced(R"({"type":"integer","minimum":-1e300,"maximum":1e300})").empty());
+  EXPECT_TRUE(unenforced(R"({"type":"integer","minimum":1e37})").empty());
+  EXPECT_FALSE(fits(R"({"type":"integer","minimum":1e37})", "5"));
+  // The other bound beside it holds all the same.
+  EXPECT_FALSE(fits(R"({"type":"integer","minimum":1e300,"exclusiveMinimum":7})", "7"));
+  EXPECT_TRUE(fits(R"({"type":"integer","minimum":1e300,"exclusiveMinimum":7})", "8"));
 }
 
 // A schema of annotations only is as empty as {}; true is not, it says that everything fits.

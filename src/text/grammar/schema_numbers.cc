@@ -1,6 +1,7 @@
 // Numbers of a schema: bounds.
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 
 #include "base/fail.h"
 #include "text/grammar/integer_range.h"
@@ -9,37 +10,37 @@
 namespace quern {
 namespace {
 
-// Bounds beyond are none: no integer of 64 bits reaches them.
-constexpr int64_t kLargest = 9'000'000'000'000'000'000;
+// The largest bound that is enforced; a range takes 38 digits.
+constexpr double kLargest = 1e37;
 
 // A bound of a schema, as the nearest integer inside.
 struct Bound {
-  bool is_given = false;
-  bool is_exact = true;  // whether doubles and int64 say it exactly
-  int64_t value = 0;
-};
+  std::optional<WideInteger> value;
+  bool is_beyond = false;  // there is one that nothing up to kLargest keeps; `value` leaves it out
 
-// Bounds are doubles in JSON.
-int64_t clamp_to_int64(double value) {
-  if (value >= static_cast<double>(kLargest)) return kLargest;
-  if (value <= -static_cast<double>(kLargest)) return -kLargest;
-  return static_cast<int64_t>(value);
-}
+  bool is_given() const { return value.has_value() || is_beyond; }
+};
 
 // The lower bound of integers; `sign` -1 mirrors, so that the upper bound is a lower one.
 void tighten(Bound& bound, const SchemaJson& limit, bool is_exclusive, int64_t sign) {
-  int64_t value = 0;
-  if (limit.is_number_integer() &&
-      !(limit.is_number_unsigned() && limit.get<uint64_t>() > kLargest) &&
-      limit.get<int64_t>() >= -kLargest) {
-    value = sign * limit.get<int64_t>() + (is_exclusive ? 1 : 0);
+  WideInteger value = 0;
+  if (limit.is_number_integer()) {
+    value = limit.is_number_unsigned() ? WideInteger{limit.get<uint64_t>()}
+                                       : WideInteger{limit.get<int64_t>()};
+    value = sign * value + (is_exclusive ? 1 : 0);
   } else {
     const double number = static_cast<double>(sign) * limit.get<double>();
+    if (number > kLargest) {
+      bound.is_beyond = true;
+      return;
+    }
     // The least integer at or above the bound, or above it: 2.5 is 3 either way, 2.0 is 2 or 3.
-    value = clamp_to_int64(is_exclusive ? std::floor(number) + 1 : std::ceil(number));
+    // 1 is added to the wide integer, since doubles past 2^53 have no such neighbour.
+    const double whole = is_exclusive ? std::floor(number) : std::ceil(number);
+    // A lower bound below all that is enforced is kept by everything that the grammar allows.
+    value = static_cast<WideInteger>(std::max(whole, -kLargest)) + (is_exclusive ? 1 : 0);
   }
-  if (!bound.is_given || value > bound.value) bound.value = value;
-  bound.is_given = true;
+  if (!bound.value || value > *bound.value) bound.value = value;
 }
 
 // Draft 4 writes exclusiveMinimum: true beside minimum.
@@ -65,7 +66,7 @@ Result<Bound> read_bound(const SchemaJson& schema, const std::string& side, int6
     }
     tighten(bound, schema[plain], is_exclusive, sign);
   }
-  bound.value *= sign;
+  if (bound.value) *bound.value *= sign;
   return bound;
 }
 
@@ -85,12 +86,13 @@ Result<ExprId> SchemaConverter::convert_integer(const SchemaJson& schema,
   }
   QUERN_ASSIGN_OR_RETURN(const Bound low, read_bound(schema, "Minimum", 1, place));
   QUERN_ASSIGN_OR_RETURN(const Bound high, read_bound(schema, "Maximum", -1, place));
-  if (!low.is_given && !high.is_given) return rules_.integer();
-  if (low.is_given && high.is_given && low.value > high.value) {
+  if (low.is_beyond) not_enforced("minimum past 1e37", place);
+  if (high.is_beyond) not_enforced("maximum past 1e37", place);
+  if (!low.value && !high.value) return rules_.integer();
+  if (low.value && high.value && *low.value > *high.value) {
     return fail::invalid("No integer lies between the bounds at {} of the schema.", place);
   }
-  return integer_range(ast_, low.is_given ? std::optional(low.value) : std::nullopt,
-                       high.is_given ? std::optional(high.value) : std::nullopt);
+  return integer_range(ast_, low.value, high.value);
 }
 
 // Bounds of numbers that are not integers are beyond a grammar, but for the sign.
@@ -100,8 +102,8 @@ Result<ExprId> SchemaConverter::convert_number(const SchemaJson& schema, const s
   QUERN_ASSIGN_OR_RETURN(const Bound high, read_bound(schema, "Maximum", -1, place));
   const bool is_zero_or_more = schema.value("minimum", SchemaJson()) == SchemaJson(0) &&
                                !schema.contains("exclusiveMinimum");
-  if (low.is_given && !is_zero_or_more) not_enforced("minimum of a number", place);
-  if (high.is_given) not_enforced("maximum of a number", place);
+  if (low.is_given() && !is_zero_or_more) not_enforced("minimum of a number", place);
+  if (high.is_given()) not_enforced("maximum of a number", place);
   const bool is_not_negative =
       excludes_negatives(schema, "minimum") || excludes_negatives(schema, "exclusiveMinimum");
   return is_not_negative ? rules_.non_negative_number() : rules_.number();
