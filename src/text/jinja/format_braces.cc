@@ -105,60 +105,87 @@ Result<void> check_spec(const FormatSpec& spec, const Value& value, std::string_
 class BraceFormatter {
  public:
   BraceFormatter(Interpreter& interpreter, const Value& format, const Arguments& arguments)
-      : interpreter_(interpreter),
-        rest_(format.text()),
-        is_safe_(format.is_safe()),
-        arguments_(arguments) {}
+      : interpreter_(interpreter), is_safe_(format.is_safe()), arguments_(arguments) {}
 
-  Result<std::string> run() {
-    while (!rest_.empty()) {
-      const size_t size = std::min(rest_.find_first_of("{}"), rest_.size());
-      out_ += rest_.substr(0, size);
-      rest_.remove_prefix(size);
-      if (rest_.empty()) break;
-      const char brace = rest_[0];
-      rest_.remove_prefix(1);
-      // {{ and }} are one brace of text.
-      if (take(rest_, brace)) {
-        out_ += brace;
-      } else if (brace == '}') {
-        return fail::invalid("A format has a '}}' that closes nothing");
-      } else {
-        QUERN_TRY(field());
-      }
-      QUERN_TRY(interpreter_.heap().reserve(out_.size()));
-    }
-    return std::move(out_);
+  Result<std::string> run(std::string_view format) {
+    std::string out;
+    QUERN_TRY(expand(format, 0, out));
+    return out;
   }
 
  private:
-  // One {field}: which argument, what of it, its conversion and its specification.
-  Result<void> field() {
-    // A key in brackets cannot hold a colon or a brace, which Python allows.
-    const size_t end = rest_.find_first_of(":{}");
-    if (end == std::string_view::npos || rest_[end] == '{') {
-      return fail::invalid("A format has a '{{' without an end");
+  // A format, or at depth 1 a specification that holds fields.
+  Result<void> expand(std::string_view text, int depth, std::string& out) {
+    while (!text.empty()) {
+      const size_t size = std::min(text.find_first_of("{}"), text.size());
+      out += text.substr(0, size);
+      text.remove_prefix(size);
+      if (text.empty()) break;
+      const char brace = text[0];
+      text.remove_prefix(1);
+      // {{ and }} are one brace of text.
+      if (take(text, brace)) {
+        out += brace;
+      } else if (brace == '}') {
+        return fail::invalid("A format has a '}}' that closes nothing");
+      } else {
+        QUERN_TRY(field(text, depth, out));
+      }
+      QUERN_TRY(interpreter_.heap().reserve(out.size()));
     }
-    std::string_view name = rest_.substr(0, end);
-    const bool has_spec = rest_[end] == ':';
-    rest_.remove_prefix(end + 1);
+    return {};
+  }
+
+  // Where a field's name ends; npos where it does not. A key in brackets may hold any character.
+  static size_t name_end(std::string_view text) {
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '[') {
+        at = text.find(']', at);
+        if (at == std::string_view::npos) return at;
+      } else if (std::string_view(":!{}").find(text[at]) != std::string_view::npos) {
+        return at;
+      }
+    }
+    return std::string_view::npos;
+  }
+
+  // Where a specification ends: at the brace that closes the field. Brackets do not count here.
+  static size_t spec_end(std::string_view text) {
+    int open = 1;
+    for (size_t at = 0; at < text.size(); ++at) {
+      if (text[at] == '{') ++open;
+      if (text[at] == '}' && --open == 0) return at;
+    }
+    return std::string_view::npos;
+  }
+
+  // One {field}: which argument, what of it, its conversion and its specification. Moves `rest`
+  // behind its end.
+  Result<void> field(std::string_view& rest, int depth, std::string& out) {
+    const size_t end = name_end(rest);
+    if (end == std::string_view::npos || rest[end] == '{') return endless();
+    const std::string_view name = rest.substr(0, end);
+    char mark = rest[end];
+    rest.remove_prefix(end + 1);
     char conversion = 0;
-    // The conversion stands last in the field's name: {0.name!r}.
-    if (name.size() >= 2 && name[name.size() - 2] == '!') {
-      conversion = name.back();
-      name.remove_suffix(2);
+    if (mark == '!') {
+      if (rest.size() < 2) return endless();
+      conversion = rest[0];
       if (std::string_view("sra").find(conversion) == std::string_view::npos) {
         return fail::invalid("A format has the conversion '!{}'; there are !s, !r and !a",
                              conversion);
+      }
+      mark = rest[1];
+      rest.remove_prefix(2);
+      if (mark != ':' && mark != '}') {
+        return fail::invalid("A format has more than one letter behind the '!' of a field");
       }
     }
     // Before its specification is read: the fields inside of that take the numbers behind this
     // one's.
     QUERN_ASSIGN_OR_RETURN(Value value, find_value(name));
     std::string spec_text;
-    if (has_spec) {
-      QUERN_ASSIGN_OR_RETURN(spec_text, take_spec());
-    }
+    if (mark == ':') QUERN_TRY(take_spec(rest, depth, spec_text));
     QUERN_ASSIGN_OR_RETURN(const FormatSpec spec, parse_spec(spec_text));
     Heap& heap = interpreter_.heap();
     if (conversion != 0) {
@@ -167,7 +194,7 @@ class BraceFormatter {
     QUERN_TRY(check_spec(spec, value, spec_text));
     QUERN_ASSIGN_OR_RETURN(const std::string text, format_value(heap, spec, value));
     // What a safe format shows must be safe too.
-    out_ += is_safe_ && !value.is_safe() ? escape_html(text) : text;
+    out += is_safe_ && !value.is_safe() ? escape_html(text) : text;
     return {};
   }
 
@@ -180,30 +207,38 @@ class BraceFormatter {
   }
 
   // The specification up to the end of the field; fields inside of it stand for their values.
-  Result<std::string> take_spec() {
-    std::string spec;
-    while (!rest_.empty()) {
-      const char c = rest_[0];
-      rest_.remove_prefix(1);
-      if (c == '}') return spec;
-      if (c != '{') {
-        spec += c;
-        continue;
-      }
-      const size_t end = rest_.find_first_of("{}");
-      if (end == std::string_view::npos || rest_[end] == '{') break;
-      QUERN_ASSIGN_OR_RETURN(const Value value, find_value(rest_.substr(0, end)));
-      rest_.remove_prefix(end + 1);
-      QUERN_TRY(append_text(interpreter_.heap(), value, spec));
-      QUERN_TRY(interpreter_.heap().reserve(spec.size()));
+  Result<void> take_spec(std::string_view& rest, int depth, std::string& spec) {
+    const size_t size = spec_end(rest);
+    if (size == std::string_view::npos) return endless();
+    const std::string_view text = rest.substr(0, size);
+    rest.remove_prefix(size + 1);
+    if (text.find('{') == std::string_view::npos) {
+      spec = text;
+      return {};
     }
+    // One level is Python's limit as well.
+    if (depth > 0) return fail::invalid("A format has fields that are nested too deep");
+    return expand(text, depth + 1, spec);
+  }
+  static tl::unexpected<Error> endless() {
     return fail::invalid("A format has a '{{' without an end");
+  }
+
+  // The number that a field consists of: digits alone, no sign and no blank. Nothing for a name.
+  // Errors: past 64 bits.
+  static Result<std::optional<int64_t>> number_of(std::string_view text) {
+    if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) {
+      return std::nullopt;
+    }
+    const auto number = parse_integer(text, 10);
+    if (!number) return fail::invalid("A format has a number of more than 64 bits");
+    return number;
   }
 
   // The argument that a field names, by its number, its name or, without either, in turn.
   Result<Value> find_argument(std::string_view name) {
-    const auto number =
-        name.empty() ? std::optional<int64_t>(num_taken_++) : parse_integer(name, 10);
+    QUERN_ASSIGN_OR_RETURN(std::optional<int64_t> number, number_of(name));
+    if (name.empty()) number = num_taken_++;
     if (number) {
       // Python refuses a mixture of "{}" and "{0}", since either could mean the same argument.
       has_numbers_ = has_numbers_ || !name.empty();
@@ -231,6 +266,7 @@ class BraceFormatter {
       QUERN_TRY(heap.spend_scan(path.size()));
       if (take(path, '.')) {
         const size_t size = std::min(path.find_first_of(".["), path.size());
+        if (size == 0) return fail::invalid("A format has a field with an empty name");
         QUERN_ASSIGN_OR_RETURN(
             value, interpreter_.attribute(value, *heap.name(std::string(path.substr(0, size)))));
         path.remove_prefix(size);
@@ -241,8 +277,9 @@ class BraceFormatter {
         return fail::invalid("A format has the broken field '{}'", path);
       }
       const std::string_view key = path.substr(1, end - 1);
+      if (key.empty()) return fail::invalid("A format has a field with an empty name");
       // {0[1]} asks for the item 1 and {0[a]} for the key "a": quotes have no meaning here.
-      const auto index = parse_integer(key, 10);
+      QUERN_ASSIGN_OR_RETURN(const std::optional<int64_t> index, number_of(key));
       QUERN_ASSIGN_OR_RETURN(value, interpreter_.item(value, index ? Value::integer(*index)
                                                                    : heap.text(std::string(key))));
       path.remove_prefix(end + 1);
@@ -251,12 +288,10 @@ class BraceFormatter {
   }
 
   Interpreter& interpreter_;
-  std::string_view rest_;
   bool is_safe_;
   const Arguments& arguments_;
   int64_t num_taken_ = 0;  // by fields without a number
   bool has_numbers_ = false;
-  std::string out_;
 };
 
 }  // namespace
@@ -266,7 +301,8 @@ Result<Value> format_braces(Interpreter& interpreter, const Value& format,
                             const Arguments& arguments) {
   QUERN_TRY(interpreter.heap().spend_characters(format.text().size()));
   QUERN_TRY(interpreter.heap().reserve(format.text().size()));
-  QUERN_ASSIGN_OR_RETURN(std::string text, BraceFormatter(interpreter, format, arguments).run());
+  QUERN_ASSIGN_OR_RETURN(std::string text,
+                         BraceFormatter(interpreter, format, arguments).run(format.text()));
   return interpreter.heap().text(std::move(text), format.is_safe());
 }
 

@@ -1,7 +1,6 @@
 // '%s is %d' % (a, b)
 // Flags, width, precision and conversion in C's order, with Python's meaning.
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "base/fail.h"
@@ -70,19 +69,21 @@ class PercentFormatter {
     return *found;
   }
 
-  // Digits, or * for a value. -1 where there is neither.
-  Result<int> number() {
+  // Digits, or * for a value, which may be negative. Nothing where there is neither.
+  Result<std::optional<int>> number() {
     if (peek() == '*') {
       ++at_;
       QUERN_ASSIGN_OR_RETURN(const Value value, take());
-      if (!value.is_integral() || std::abs(value.integer()) > kMaxFormatWidth) {
+      // Without abs(), which the lowest integer has not.
+      if (!value.is_integral() || value.integer() > kMaxFormatWidth ||
+          value.integer() < -kMaxFormatWidth) {
         return fail::invalid("The width of a format is not an integer up to {}", kMaxFormatWidth);
       }
       return static_cast<int>(value.integer());
     }
     const size_t begin = at_;
     while (peek() >= '0' && peek() <= '9') ++at_;
-    if (at_ == begin) return -1;
+    if (at_ == begin) return std::nullopt;
     const auto value = parse_integer(format_.substr(begin, at_ - begin), 10);
     if (!value || *value > kMaxFormatWidth) {
       return fail::invalid("The width of a format is over {}", kMaxFormatWidth);
@@ -106,13 +107,16 @@ class PercentFormatter {
       // Of both signs + wins, in either order.
       if (peek() == '+' || (peek() == ' ' && spec.sign != '+')) spec.sign = peek();
     }
-    QUERN_ASSIGN_OR_RETURN(const int width, number());
-    spec.width = std::max(width, 0);
+    QUERN_ASSIGN_OR_RETURN(const std::optional<int> given_width, number());
+    const int width = given_width.value_or(0);
+    // A negative one for '*' says '-' as well.
+    if (width < 0) spec.align = '<';
+    spec.width = width < 0 ? -width : width;
     if (peek() == '.') {
       ++at_;
-      QUERN_ASSIGN_OR_RETURN(const int precision, number());
+      QUERN_ASSIGN_OR_RETURN(const std::optional<int> precision, number());
       // "%.f" has the precision 0, and so has a negative one.
-      spec.precision = std::max(precision, 0);
+      spec.precision = std::max(precision.value_or(0), 0);
     }
     // C's length letters, which Python takes and ignores.
     while (peek() == 'l' || peek() == 'h' || peek() == 'L') ++at_;

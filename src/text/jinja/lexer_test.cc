@@ -67,6 +67,10 @@ TEST(Lexer, NumbersOfEveryBase) {
   EXPECT_EQ(lexed("{{ 1e }}"), "{{ i:1 n:e }} end");
   EXPECT_EQ(lexed("{{ 1_ }}"), "{{ i:1 n:_ }} end");
   EXPECT_EQ(lexed("{{ 9223372036854775807 }}"), "{{ i:9223372036854775807 }} end");
+  // Floats out of range.
+  EXPECT_EQ(lexed("{{ 1E-400 1e-400 1E400 }}"), "{{ f:0 f:0 f:inf }} end");
+  EXPECT_EQ(lexed("{{ 0." + std::string(330, '0') + "1 }}"), "{{ f:0 }} end");
+  EXPECT_EQ(lexed("{{ 1_0.2_5e1_0 0E999 }}"), "{{ f:102500000000 f:0 }} end");
   EXPECT_EQ(lexed("{{ 9223372036854775808 }}"),
             "The number 9223372036854775808 does not fit in 64 bits at 3");
   EXPECT_EQ(lexed("{{ 0x }}"), "The number has no digits at 3");

@@ -77,14 +77,22 @@ double round_decimal(double number, int64_t precision) {
 // Integers stay integers; only places before the point change them.
 Result<Value> round_integer(Heap& heap, int64_t number, int64_t precision) {
   if (precision >= 0) return Value::integer(number);
-  if (precision < -18) return Value::integer(0);
+  // Half of 10^20 is past 64 bits.
+  if (precision < -19) return Value::integer(0);
+  // 10^19 is past 64 bits too, but half of it is not: what goes to 10^19 is 10 units of 10^18, and
+  // the product below refuses it.
+  const bool is_huge = precision == -19;
   int64_t unit = 1;
-  for (int64_t i = precision; i < 0; ++i) unit *= 10;
-  // Division rounds towards zero: one less is the floor of a negative number.
-  int64_t lower = number / unit - (number % unit < 0 ? 1 : 0);
-  const int64_t rest = number - lower * unit;
-  if (rest * 2 > unit || (rest * 2 == unit && lower % 2 != 0)) ++lower;
-  return apply_binary(heap, BinaryOp::kMultiply, Value::integer(lower), Value::integer(unit));
+  for (int64_t i = is_huge ? -18 : precision; i < 0; ++i) unit *= 10;
+  const int64_t half = is_huge ? 5 * unit : unit / 2;
+  int64_t units = is_huge ? 0 : number / unit;
+  // Towards zero, so that the rest has the sign of the number; |rest| < 10 * 10^18.
+  const int64_t rest = is_huge ? number : number % unit;
+  const bool is_tie = rest == half || rest == -half;
+  if (rest > half || rest < -half || (is_tie && units % 2 != 0)) {
+    units += (number < 0 ? -1 : 1) * (is_huge ? 10 : 1);
+  }
+  return apply_binary(heap, BinaryOp::kMultiply, Value::integer(units), Value::integer(unit));
 }
 
 // round with a precision and a method: common, ceil or floor.

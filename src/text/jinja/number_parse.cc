@@ -2,6 +2,7 @@
 // Whitespace around, underscores between digits, signs and prefixes: everything that Python takes.
 #include "text/jinja/number_parse.h"
 
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -52,6 +53,28 @@ bool take_sign(std::string_view& text) {
   return is_negative;
 }
 
+// What a decimal number that no double holds rounds to: 0 or infinity. `text` is one that
+// from_chars() took, without a sign.
+double value_out_of_range(std::string_view text) {
+  const size_t end = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view digits = text.substr(0, end);
+  // Such a number is far from 1, so it is enough to know the place of its first digit that is not 0
+  //   "00120.5"  point 5, first 2: 3      "0.0012"  point 1, first 4: -3
+  const auto point = static_cast<int64_t>(std::min(digits.find('.'), digits.size()));
+  const size_t first = digits.find_first_not_of("0.");
+  if (first == std::string_view::npos) return 0;
+  const int64_t place = point - static_cast<int64_t>(first);
+  std::string_view exponent = text.substr(std::min(end + 1, text.size()));
+  const bool is_negative = take_sign(exponent);
+  // Longer than every text: the place cannot outweigh it.
+  int64_t value = std::numeric_limits<int64_t>::max() / 2;
+  if (exponent.empty()) value = 0;
+  std::from_chars(exponent.data(), exponent.data() + exponent.size(), value);
+  const int64_t limit = std::numeric_limits<int64_t>::max() / 2;
+  value = std::min(value, limit);
+  return place + (is_negative ? -value : value) > 0 ? std::numeric_limits<double>::infinity() : 0;
+}
+
 // Without whitespace around it, as int() and float() allow.
 std::string_view stripped(std::string_view text) {
   return strip_right(strip_left(text));
@@ -94,12 +117,13 @@ std::optional<double> parse_float(std::string_view text) {
   } else if (name == "nan") {
     value = std::numeric_limits<double>::quiet_NaN();
   } else {
+    // from_chars() knows names of its own, "nan(1)" among them.
+    if (name[0] != '.' && (name[0] < '0' || name[0] > '9')) return std::nullopt;
     const char* last = digits->data() + digits->size();
     const auto end = std::from_chars(digits->data(), last, value);
     if (end.ptr != last || end.ec == std::errc::invalid_argument) return std::nullopt;
-    if (end.ec != std::errc()) {  // too large or too small
-      value = digits->find("e-") == std::string::npos ? std::numeric_limits<double>::infinity() : 0;
-    }
+    // It leaves the value alone where it is too large or too small.
+    if (end.ec != std::errc()) value = value_out_of_range(*digits);
   }
   return is_negative ? -value : value;
 }

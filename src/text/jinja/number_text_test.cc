@@ -81,6 +81,43 @@ TEST(ParseFloat, TakesAndRefuses) {
   }
 }
 
+// Too small is 0 and too large infinity, however the number is written: with E as with e, with
+// zeros instead of an exponent, and with an exponent past 64 bits. Values of Python's float().
+TEST(ParseFloat, OutOfRangeIsZeroOrInfinity) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::string zeros(330, '0');
+  const std::pair<std::string, double> rows[] = {
+      {"1e-400", 0},
+      {"1E-400", 0},
+      {"1e400", infinity},
+      {"1E+400", infinity},
+      {"0." + zeros + "1", 0},
+      {"." + zeros + "1", 0},
+      {"1" + zeros, infinity},
+      {"1" + zeros + ".5", infinity},
+      {"1" + zeros + "e-330", 1},
+      {"0." + zeros + "1e400", 1e69},
+      {"00" + zeros + "1e-400", 0},
+      {"1" + zeros + "e-800", 0},
+      {"0." + zeros + "1e800", infinity},
+      {"100e-99999999999999999999999", 0},
+      {"100E99999999999999999999999", infinity},
+      {"0e99999999999999999999", 0},
+      {"0." + zeros + "0E-99999999999999999999", 0},
+      {"5e-324", 5e-324},
+      {"2e-324", 0},
+      {"1.8e308", infinity},
+  };
+  for (const auto& [text, value] : rows) {
+    EXPECT_EQ(parse_float(text), value) << text;
+    EXPECT_EQ(parse_float("-" + text), -value) << text;
+  }
+  EXPECT_TRUE(std::signbit(*parse_float("-1E-400")));
+  // Names that C knows and Python does not.
+  EXPECT_EQ(parse_float("nan(1)"), std::nullopt);
+  EXPECT_EQ(parse_float("infinity1"), std::nullopt);
+}
+
 // -2^63 fits, 2^63 does not; a cast of what does not fit would be undefined.
 TEST(TruncateToInteger, KnowsTheRangeOfIntegers) {
   EXPECT_EQ(truncate_to_integer(-2.9), -2);

@@ -1,5 +1,7 @@
 // Filters that apply a filter or a test to each item.
 // Results are generators in Jinja: they print as one and are empty after one walk.
+#include <algorithm>
+
 #include "base/fail.h"
 #include "text/jinja/environment.h"
 #include "text/jinja/sorting.h"
@@ -48,8 +50,10 @@ Result<Value> map(Interpreter& interpreter, const Value& value, const Arguments&
   Heap& heap = interpreter.heap();
   QUERN_TRY(heap.reserve_items(items.size()));
   // jinja2 looks for the named attribute only if there is no positional argument.
-  if (arguments.positional.empty() && !arguments.named.empty() &&
-      *arguments.named[0].name == "attribute") {
+  const auto is_attribute = [](const NamedArgument& argument) {
+    return *argument.name == "attribute";
+  };
+  if (arguments.positional.empty() && std::ranges::any_of(arguments.named, is_attribute)) {
     QUERN_ASSIGN_OR_RETURN(std::vector<Value> mapped, map_attribute(interpreter, items, arguments));
     return heap.list(std::move(mapped), ListKind::kGenerator);
   }

@@ -4,6 +4,23 @@
 namespace quern::test {
 namespace {
 
+// The arguments of map(attribute=...) come in any order.
+TEST(SelectionFilters, MapByAttributeInAnyOrder) {
+  expect_values({
+      {"people|map(attribute='name', default='-')|list", "['Bo', 'al', 'Cy']"},
+      {"people|map(default='-', attribute='name')|list", "['Bo', 'al', 'Cy']"},
+      {"people|map(default='-', attribute='zz')|list", "['-', '-', '-']"},
+      {"people|map(default='x', attribute='zz.y')|list", "['x', 'x', 'x']"},
+      {"people|map(attribute='zz', default=none)|list", "[Undefined, Undefined, Undefined]"},
+  });
+  expect_refused({
+      "people|map(default='-')|list",
+      "people|map(attribute='name', other=1)|list",
+      "people|map(other=1, attribute='name')|list",
+      "people|map('upper', attribute='name')|list",
+  });
+}
+
 // Any filter by name, with arguments.
 TEST(SelectionFilters, MapByFilter) {
   expect_values({

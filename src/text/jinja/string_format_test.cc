@@ -267,6 +267,31 @@ TEST(PercentFormat, TextsAndKeys) {
   });
 }
 
+// A width of '*' comes from the values; a negative one aligns to the left.
+TEST(PercentFormat, WidthsFromValues) {
+  expect_values({
+      {"'%*d|' % (5, 3)", "    3|"},
+      {"'%*d|' % (-5, 3)", "3    |"},
+      {"'%*d|' % (-1, 3)", "3|"},
+      {"'%-*d|' % (-5, 3)", "3    |"},
+      {"'%0*d|' % (-5, 3)", "3    |"},
+      {"'%.*f|' % (-2, 1.25)", "1|"},
+      {"'%.*f|' % (1, 1.25)", "1.2|"},
+      {"'%*s|' % (-4, 'ab')", "ab  |"},
+      {"'%*s|' % (-1, '')", " |"},
+      {"'%s|' % ''", "|"},
+      {"'%*d' % (true, 3)", "3"},
+  });
+  expect_refused({
+      // Python takes the lowest integer for no width at all; we refuse it as every other that is
+      // too large.
+      "'%*d' % (-9223372036854775807 - 1, 3)",
+      "'%*d' % (9223372036854775807, 3)",
+      "'%.*f' % (-9223372036854775807 - 1, 1.25)",
+      "'%*d' % (1.5, 3)",
+  });
+}
+
 // The mini-language on integers: bases, signs, groups, zeros.
 TEST(BraceFormat, Integers) {
   expect_values({
@@ -448,6 +473,13 @@ TEST(BraceFormat, Fields) {
       {"'plain'.format()", "plain"},
       {"'{:}'.format(1)", "1"},
       {"'{: }'.format(1)", " 1"},
+      // A number is digits alone: others are names, which a list has not.
+      {"'{0[-1]}'.format(xs)", ""},
+      {"'{0[+1]}'.format(xs)", ""},
+      {"'{0[ 1]}'.format(xs)", ""},
+      {"'{0[1_0]}'.format(xs)", ""},
+      {"'{0[01]}'.format(xs)", "1"},
+      {"'{00}'.format(1)", "1"},
   });
   expect_refused({
 
@@ -459,6 +491,83 @@ TEST(BraceFormat, Fields) {
       "'{b}'.format(a=1)",
       "'{} {0}'.format(1, 2)",
       "'{0} {}'.format(1, 2)",
+      "'{-1}'.format(1)",
+      "'{+0}'.format(1)",
+      "'{ 0}'.format(1)",
+      "'{0 }'.format(1)",
+      "'{0_0}'.format(1)",
+      "'{99999999999999999999}'.format(1)",
+      "'{0[99999999999999999999]}'.format(xs)",
+      "'{a{b}}'.format(a=1)",
+  });
+}
+
+// Between brackets every character but ']' is part of the key.
+TEST(BraceFormat, KeysInBrackets) {
+  expect_values({
+      {"'{a[x:y]}'.format(a={'x:y': 3})", "3"},
+      {"'{a[x:y]:>4}|'.format(a={'x:y': 3})", "   3|"},
+      {"'{a[x{y]}'.format(a={'x{y': 3})", "3"},
+      {"'{a[x}y]}'.format(a={'x}y': 3})", "3"},
+      {"'{a[x!r]}'.format(a={'x!r': 3})", "3"},
+      {"'{a[x!r]!r}'.format(a={'x!r': '3'})", "'3'"},
+      {"'{a[{}]}'.format(a={'{}': 3})", "3"},
+      {"'{a[.]}'.format(a={'.': 4})", "4"},
+      {"'{a[[]}'.format(a={'[': 4})", "4"},
+      {"'{0[:]}{1[a]}'.format({':': 1}, d)", "11"},
+      {"'{a[b][c]}'.format(a={'b': {'c': 4}})", "4"},
+      {"'{a[b].c}'.format(a={'b': {'c': 4}})", "4"},
+      {"('<b>{a[x:y]}</b>'|safe).format(a={'x:y': '<'})", "<b>&lt;</b>"},
+  });
+  expect_refused({
+      "'{a[}'.format(a=d)",
+      "'{a[b}'.format(a=d)",
+      "'{a[b]c}'.format(a=d)",
+      "'{a[]}'.format(a={'': 1})",
+      "'{a.}'.format(a=d)",
+      "'{a.b.}'.format(a=d)",
+      "'{a..b}'.format(a=d)",
+  });
+}
+
+// One letter behind '!', then the specification or the end.
+TEST(BraceFormat, ConversionsEndTheName) {
+  expect_values({
+      {"'{a!r:}'.format(a='x')", "'x'"},
+      {"'{!r:{w}}|'.format('x', w=5)", "'x'  |"},
+      {"'{!r}{!s}'.format('a', 'b')", "'a'b"},
+      {"'{a[x]!r:>{w}}|'.format(a={'x': 'q'}, w=6)", "   'q'|"},
+  });
+  expect_refused({
+      "'{a!r!s}'.format(a=1)",
+      "'{a!rs}'.format(a=1)",
+      "'{a!}'.format(a=1)",
+      "'{a!'.format(a=1)",
+      "'{a!r'.format(a=1)",
+  });
+}
+
+// Fields inside of a specification are fields, one level deep.
+TEST(BraceFormat, SpecificationsHoldFields) {
+  expect_values({
+      {"'{:{w!s}}|'.format('x', w=5)", "x    |"},
+      {"'{:{w!r}}|'.format('x', w=5)", "x    |"},
+      {"'{:{w:2}}|'.format(7, w=5)", "    7|"},
+      {"'{:{}{}}|'.format('x', '>', 5)", "    x|"},
+      {"'{:{a[x:y]}}|'.format('x', a={'x:y': 3})", "x  |"},
+      {"'{0:{1[w:d]}}|'.format(7, {'w:d': 3})", "  7|"},
+      {"'{:{}}{}'.format(1, 5, 2)", "    12"},
+      {"('{:{w}}|'|safe).format('<', w=5)", "&lt;    |"},
+  });
+  expect_refused({
+      "'{:{w:2}}|'.format('x', w=5)",
+      "'{:{w:{v}}}|'.format('x', w=5, v=1)",
+      "'{:{a[}]}}|'.format('x', a={'}': 3})",
+      "'{:{{}}}|'.format(1)",
+      "'{:}}|'.format(1)",
+      "'{:{}'.format(1, 2)",
+      "'{:{'.format(1, 2)",
+      "'{a:b:c}'.format(a='x')",
   });
 }
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
 
 #include "base/fail.h"
 #include "text/jinja/characters.h"
 #include "text/jinja/lexer.h"
+#include "text/jinja/number_parse.h"
 #include "text/jinja/string_escapes.h"
 
 namespace quern::jinja {
@@ -138,14 +138,9 @@ Result<void> Lexer::lex_number() {
   // "a.0.5" asks for element 0, then 5.
   const bool follows_dot = !tokens_.empty() && tokens_.back().is_operator(".");
   if (const size_t size = follows_dot ? 0 : float_end(rest())) {
-    const std::string digits = without_underscores(source_.substr(begin, size));
     add(TokenKind::kFloat, begin);
-    double& value = tokens_.back().real;
-    const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    // from_chars leaves the value alone when it is out of range. A literal has no sign, so a minus
-    // is that of its exponent.
-    const bool is_tiny = digits.find('-') != std::string::npos;
-    if (end.ec != std::errc()) value = is_tiny ? 0 : std::numeric_limits<double>::infinity();
+    // float_end() takes nothing that this refuses: out of range it is 0 or infinity.
+    tokens_.back().real = parse_float(source_.substr(begin, size)).value_or(0);
     position_ += size;
     return {};
   }
