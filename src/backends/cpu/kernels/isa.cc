@@ -11,7 +11,7 @@ struct Level {
 constexpr Level kLevels[] = {
     {Isa::kScalar, "scalar"},          {Isa::kSse2, "sse2"}, {Isa::kAvx2, "avx2"},
     {Isa::kAvx512, "avx512"},          {Isa::kNeon, "neon"}, {Isa::kAvx512Vnni, "avx512-vnni"},
-    {Isa::kAvx512Bf16, "avx512-bf16"},
+    {Isa::kAvx512Bf16, "avx512-bf16"}, {Isa::kNeonDotprod, "neon-dotprod"},
 };
 
 }  // namespace
@@ -46,6 +46,8 @@ bool is_supported(Isa isa, const CpuFeatures& features) {
       return features.avx512_vnni && features.avx512_bf16;
     case Isa::kNeon:
       return features.neon;
+    case Isa::kNeonDotprod:
+      return features.dotprod;
   }
   return false;
 }
