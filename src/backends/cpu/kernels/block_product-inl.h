@@ -3,6 +3,7 @@
 // lanes. The strict order: terms fold inside 256 elements of K, then the folds fold.
 #pragma once
 
+#include "backends/cpu/kernels/column_sums-inl.h"
 #include "backends/cpu/kernels/linear_kernels.h"
 #include "backends/cpu/kernels/store_rows-inl.h"
 #include "backends/cpu/kernels/weight_codes-inl.h"
@@ -47,30 +48,27 @@ struct TileProduct {
   static constexpr int kRun = s.is_super() ? s.sub_block : s.term;
   static constexpr int kRuns = 32 / kRun;
   static constexpr int kQuads = kRun / 4;
-  using Sum = QuadSum<max_code<kId>(), kPlanes, kQuads>;
+  using Sums = ColumnSums<kThisIsa, max_code<kId>(), kPlanes, kTokens * kPlanes, kQuads>;
 
   TilePointers a;
   VecF32 total[kTokens];
 
-  // Sums of run kHalf of 32 elements: f(token, plane, sum).
+  // Sums of run kHalf of 32 elements: f(token, sum of its first plane, of its last plane).
   template <int kHalf, class F>
   QUERN_INLINE void sum_run(const std::byte* codes, F f) {
-    Sum sums[kTokens][kPlanes];
+    Sums sums;
     unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA {
-      unroll<kPlanes>([&](auto p)
-                          QUERN_INLINE_LAMBDA { sums[t][p].start(correction<kHalf>(t, p)); });
+      unroll<kPlanes>([&](auto p) QUERN_INLINE_LAMBDA {
+        sums.start(t * kPlanes + p, correction<kHalf>(t, p));
+      });
     });
     unroll<kQuads>([&](auto quad) QUERN_INLINE_LAMBDA {
       constexpr int kQuad = kHalf * kQuads + int(decltype(quad){});
-      const VecU8 weights = load_quad<kId, kPlanes, kQuad>(codes);
-      unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA {
-        unroll<kPlanes>([&](auto p) QUERN_INLINE_LAMBDA {
-          const int8_t* at = a.q + (t * kPlanes + p) * 32 + kQuad * 4;
-          sums[t][p].add(quad, weights, at);
-        });
-      });
+      sums.add(quad, load_quad<kId, kPlanes, kQuad>(codes), a.q + kQuad * 4);
     });
-    unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA { f(t, sums[t]); });
+    unroll<kTokens>([&](auto t) QUERN_INLINE_LAMBDA {
+      f(t, sums.total(t * kPlanes), sums.total(t * kPlanes + kPlanes - 1));
+    });
   }
 
   template <int kHalf>
@@ -85,10 +83,9 @@ struct TileProduct {
       const std::byte* scales = record + half * kScaleBytes;
       const VecF32 scale = load_scales<s.storage>(scales);
       sum_run<int(decltype(half){})>(
-          record + kHeaderBytes, [&](int t, Sum* sums) QUERN_INLINE_LAMBDA {
-            VecI32 integer = sums[0].total();
+          record + kHeaderBytes, [&](int t, VecI32 integer, VecI32 low) QUERN_INLINE_LAMBDA {
             // Both planes stay below 2^28: their sum is exact, and one rounding follows.
-            if constexpr (kPlanes == 2) integer = (integer << 8) + sums[kPlanes - 1].total();
+            if constexpr (kPlanes == 2) integer = (integer << 8) + low;
             VecF32 term = (scale * splat(a.d[t])) * to_f32(integer);
             if constexpr (s.has_min) {
               const VecF32 minimum = load_scales<s.storage>(record + kScaleBytes);
@@ -128,9 +125,12 @@ struct TileProduct {
     for (int i = 0; i < 8; ++i) {
       unroll<kRuns>([&](auto half) QUERN_INLINE_LAMBDA {
         const VecI32 sub = load_sub_scales(sub_scales + half * kLanes);
-        sum_run<int(decltype(half){})>(codes, [&](int t, Sum* run) QUERN_INLINE_LAMBDA {
-          unroll<kPlanes>([&](auto p) QUERN_INLINE_LAMBDA { sums[t][p] += sub * run[p].total(); });
-        });
+        sum_run<int(decltype(half){})>(codes,
+                                       [&](int t, VecI32 first, VecI32 last) QUERN_INLINE_LAMBDA {
+                                         sums[t][0] += sub * first;
+                                         if constexpr (kPlanes == 2)
+                                           sums[t][kPlanes - 1] += sub * last;
+                                       });
       });
       sub_scales += kRuns * kLanes;
       prefetch_ahead<kTokens, kCodeBytes>(codes);

@@ -9,9 +9,15 @@ struct Level {
   std::string_view name;
 };
 constexpr Level kLevels[] = {
-    {Isa::kScalar, "scalar"},          {Isa::kSse2, "sse2"}, {Isa::kAvx2, "avx2"},
-    {Isa::kAvx512, "avx512"},          {Isa::kNeon, "neon"}, {Isa::kAvx512Vnni, "avx512-vnni"},
-    {Isa::kAvx512Bf16, "avx512-bf16"}, {Isa::kNeonDotprod, "neon-dotprod"},
+    {Isa::kScalar, "scalar"},
+    {Isa::kSse2, "sse2"},
+    {Isa::kAvx2, "avx2"},
+    {Isa::kAvx512, "avx512"},
+    {Isa::kNeon, "neon"},
+    {Isa::kAvx512Vnni, "avx512-vnni"},
+    {Isa::kAvx512Bf16, "avx512-bf16"},
+    {Isa::kNeonDotprod, "neon-dotprod"},
+    {Isa::kNeonI8mm, "neon-i8mm"},
 };
 
 }  // namespace
@@ -48,6 +54,8 @@ bool is_supported(Isa isa, const CpuFeatures& features) {
       return features.neon;
     case Isa::kNeonDotprod:
       return features.dotprod;
+    case Isa::kNeonI8mm:
+      return features.dotprod && features.i8mm;
   }
   return false;
 }

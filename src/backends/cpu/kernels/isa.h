@@ -15,15 +15,17 @@ namespace quern::cpu {
 enum class Isa : uint8_t {
   kScalar,  // no vectors: any machine
   kSse2,
-  kAvx2,        // with FMA and F16C
-  kAvx512,      // F, BW, VL, DQ
-  kAvx512Vnni,  // and int8 dot products
-  kAvx512Bf16,  // and bf16 dot products: other kernels are those of kAvx512Vnni
+  kAvx2,         // with FMA and F16C
+  kAvx512,       // F, BW, VL, DQ
+  kAvx512Vnni,   // and int8 dot products
+  kAvx512Bf16,   // and bf16 dot products: other kernels are those of kAvx512Vnni
   kNeon,         // any 64-bit Arm processor
   kNeonDotprod,  // and int8 dot products
+  kNeonI8mm,     // and int8 matrix products
 };
 
-// "scalar", "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "neon", "neon-dotprod": the names of --isa.
+// "scalar", "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "neon", "neon-dotprod",
+// "neon-i8mm": the names of --isa.
 std::string_view isa_name(Isa isa);
 std::optional<Isa> find_isa(std::string_view name);
 bool is_supported(Isa isa, const CpuFeatures& features);

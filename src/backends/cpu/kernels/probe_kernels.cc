@@ -3,6 +3,7 @@
 
 #include QUERN_ISA_HEADER
 
+#include "backends/cpu/kernels/column_sums-inl.h"
 #include "backends/cpu/kernels/reduce-inl.h"
 #include "backends/cpu/kernels/unroll-inl.h"
 
@@ -26,21 +27,21 @@ QUERN_INLINE void hide(const T*& p) {
 }
 
 int32_t dot_products(int64_t rounds) {
-  alignas(64) int8_t memory[kChains * 4 + kVectorBytes] = {};
+  alignas(64) int8_t memory[kChains * kColumnStride + kVectorBytes] = {};
   const int8_t* p = memory;
   VecI32 total{};
   for (int64_t r = 0; r < rounds; ++r) {
-    Sum sums[kChains];
+    ColumnSums<kThisIsa, 15, 1, kChains, kQuads> sums;
     hide(p);
-    const VecU8 weights = load<VecU8>(p + kChains * 4);
-    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].start(VecI32{}); });
+    const VecU8 weights = load<VecU8>(p + kChains * kColumnStride);
+    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums.start(c, VecI32{}); });
     for (int run = 0; run < kRuns; ++run) {
       unroll<kQuads>([&](auto quad) QUERN_INLINE_LAMBDA {
         hide(p);
-        unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { sums[c].add(quad, weights, p + c * 4); });
+        sums.add(quad, weights, p + quad * 4);
       });
     }
-    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { total ^= sums[c].total(); });
+    unroll<kChains>([&](auto c) QUERN_INLINE_LAMBDA { total ^= sums.total(c); });
   }
   return reduce_sum(total);
 }
