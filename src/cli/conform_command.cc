@@ -7,6 +7,7 @@
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/isa_flag.h"
 #include "cli/progress_bar.h"
 #include "conformance/conform.h"
 #include "quern/op.h"
@@ -93,9 +94,7 @@ void set_up_conform(OptionSet& command, Action& action) {
                       "Threads of the device under test; 1 and 3 are compared with it")
           .range(1, kMaxThreads)
           .show_default();
-  command.add_option("--isa", flags->options.isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
-                     "avx512-bf16");
+  command.add_option("--isa", flags->options.isa, kIsaHelp);
   command.add_option("--seed", flags->options.seed, "Seed of the inputs").show_default();
   command
       .add_option("--json", flags->json,

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/device_flags.h"
+#include "cli/isa_flag.h"
 #include "cli/progress_bar.h"
 #include "hw/program_stamp.h"
 
@@ -23,9 +24,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
       .range(0, kMaxThreads)
       .show_default();
   // A cap: the device takes the best set of the machine that is not above it.
-  command.add_option("--isa", isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
-                     "avx512-bf16");
+  command.add_option("--isa", isa, kIsaHelp);
   command
       .add_option("--numerics", numerics, "strict: the same bits everywhere; deterministic; fast")
       .one_of({"strict", "deterministic", "fast"})

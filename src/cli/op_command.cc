@@ -9,6 +9,7 @@
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/isa_flag.h"
 #include "cli/tensor_files.h"
 #include "conformance/host_values.h"
 #include "conformance/inventory.h"
@@ -189,9 +190,7 @@ void set_up_op(OptionSet& command, Action& action) {
       .one_of({"f64", "f32", "f16", "bf16"});
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
       .range(0, kMaxThreads);
-  command.add_option("--isa", flags->isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
-                     "avx512-bf16");
+  command.add_option("--isa", flags->isa, kIsaHelp);
   command.footer(
       "Example: quern op math.softmax --input x=logits.npy --output y=probabilities.npy\n"
       "         quern op activation.leaky_relu --attr alpha=0.1 --input x=x.npy --dtype f32");

@@ -8,6 +8,7 @@
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/isa_flag.h"
 #include "cli/progress_bar.h"
 #include "conformance/ulp_sweep.h"
 
@@ -105,9 +106,7 @@ void set_up_ulp(OptionSet& command, Action& action) {
       .show_default();
   command.add_option("--threads", flags->threads, "Threads; 0 takes what the machine offers")
       .range(0, kMaxThreads);
-  command.add_option("--isa", flags->isa,
-                     "Cap on the instruction set: scalar, sse2, avx2, avx512, avx512-vnni, "
-                     "avx512-bf16");
+  command.add_option("--isa", flags->isa, kIsaHelp);
   command.footer("The exit code is 1 when an error is above 2 ulp.");
   action = [flags] { return ulp(*flags); };
 }

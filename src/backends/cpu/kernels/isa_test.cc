@@ -10,9 +10,11 @@ namespace {
 
 constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2,       Isa::kAvx2,
                         Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16};
+constexpr Isa kArm[] = {Isa::kScalar, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm};
 
 TEST(Isa, NamesComeBack) {
   for (const Isa isa : kX86) EXPECT_EQ(find_isa(isa_name(isa)), isa);
+  for (const Isa isa : kArm) EXPECT_EQ(find_isa(isa_name(isa)), isa);
   EXPECT_EQ(isa_name(Isa::kAvx512Vnni), "avx512-vnni");
   EXPECT_EQ(find_isa("AVX2"), std::nullopt);
   EXPECT_EQ(find_isa(""), std::nullopt);
@@ -40,6 +42,21 @@ TEST(Isa, CapLimitsTheChoice) {
   EXPECT_EQ(best_isa(kX86, features, Isa::kScalar), Isa::kScalar);
   // Not supported: the best below it.
   EXPECT_EQ(best_isa(kX86, features, Isa::kAvx512Vnni), Isa::kAvx512);
+}
+
+TEST(Isa, ArmLevelsNeedWhatTheLevelsBelowNeed) {
+  CpuFeatures features;
+  EXPECT_EQ(best_isa(kArm, features), Isa::kScalar);
+  features.neon = true;
+  EXPECT_EQ(best_isa(kArm, features), Isa::kNeon);
+  features.i8mm = true;  // without dot products, which the level uses too
+  EXPECT_EQ(best_isa(kArm, features), Isa::kNeon);
+  features.dotprod = true;
+  EXPECT_EQ(best_isa(kArm, features), Isa::kNeonI8mm);
+  EXPECT_EQ(best_isa(kArm, features, Isa::kNeonDotprod), Isa::kNeonDotprod);
+  EXPECT_EQ(best_isa(kArm, features, Isa::kNeon), Isa::kNeon);
+  features.i8mm = false;
+  EXPECT_EQ(best_isa(kArm, features, Isa::kNeonI8mm), Isa::kNeonDotprod);
 }
 
 TEST(KernelTable, ScalarIsFirstAndEachLevelAppearsOnce) {
