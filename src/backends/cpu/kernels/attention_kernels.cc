@@ -122,8 +122,8 @@ QUERN_INLINE Right right_operand(const void* data, const void* next, int64_t col
 template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
   const QueryLeft left{page.query + row};
-  const Right right = right_operand<kType>(page.keys, row == 0 ? page.next_keys : page.keys, column,
-                                           kPageKeys);
+  const Right right =
+      right_operand<kType>(page.keys, row == 0 ? page.next_keys : page.keys, column, kPageKeys);
   if (page.key_dim <= kDotBlock) {  // one block: its sums are the dots and stay in registers
     VecF32 sums[kRows][kVectors] = {};
     multiply_tile<kType>(left, right, 0, page.key_dim, sums);
@@ -262,8 +262,8 @@ template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void add_tile(const AttentionPage& page, int row, int64_t begin, int64_t end,
                            int64_t column) {
   const ScoreLeft left{page.scores + row * kPageKeys};
-  const Right right = right_operand<kType>(
-      page.values, row == 0 ? page.next_values : page.values, column, page.value_stride);
+  const Right right = right_operand<kType>(page.values, row == 0 ? page.next_values : page.values,
+                                           column, page.value_stride);
   float* sums = page.sums + row * page.row_stride + column;
   VecF32 tile[kRows][kVectors];
 #pragma GCC unroll 24
