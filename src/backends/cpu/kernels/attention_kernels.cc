@@ -13,7 +13,6 @@ constexpr int64_t kDotBlock = 256;
 constexpr float kMinusInfinity = -__builtin_inff();
 
 constexpr int64_t kLineBytes = 64;
-constexpr int kPageVectors = kPageKeys / kLanes;
 
 // Register tiles: rows x vectors of sums. With AVX-512 a broadcast left operand costs nothing as
 // the memory operand of its only product, so tall tiles of one vector win; with 16 registers 6 x 2
