@@ -132,19 +132,21 @@ typedef int32_t FourI32 __attribute__((vector_size(16)));
 
 // Where element i of an interleaving comes from, in quarters of 128 bits: dwords or pairs of them,
 // of the low or the high half.
+template <int kWidth>
 constexpr int interleaved_dword(int i, int half) {
-  return (i % 2) * kLanes + i / 4 * 4 + i % 4 / 2 + 2 * half;
+  return (i % 2) * kWidth + i / 4 * 4 + i % 4 / 2 + 2 * half;
 }
+template <int kWidth>
 constexpr int interleaved_pair(int i, int half) {
-  return (i % 4 / 2) * kLanes + i / 4 * 4 + i % 2 + 2 * half;
+  return (i % 4 / 2) * kWidth + i / 4 * 4 + i % 2 + 2 * half;
 }
 template <int kHalf, int... kI>
 QUERN_INLINE VecI32 interleave_dwords(VecI32 a, VecI32 b, std::integer_sequence<int, kI...>) {
-  return __builtin_shufflevector(a, b, interleaved_dword(kI, kHalf)...);
+  return __builtin_shufflevector(a, b, interleaved_dword<kLanes>(kI, kHalf)...);
 }
 template <int kHalf, int... kI>
 QUERN_INLINE VecI32 interleave_pairs(VecI32 a, VecI32 b, std::integer_sequence<int, kI...>) {
-  return __builtin_shufflevector(a, b, interleaved_pair(kI, kHalf)...);
+  return __builtin_shufflevector(a, b, interleaved_pair<kLanes>(kI, kHalf)...);
 }
 
 // a, then b, in a vector of twice their width.
