@@ -58,14 +58,59 @@ QUERN_SIMD_FN OnePlusExp<V> one_plus_exp(V a) {
   return {{sum.high, sum.low + (p.low + e.low)}, e.n, e.value};
 }
 
+// The same at S times the size, for types with fused steps: a sum at that size is one fused step of
+// a term, and S 2^n is a normal number (n > -160, f64: -1098) that the rounding of n makes by one
+// shift. Every value is S times that of one_plus_exp, to the last bit.
+template <class V>
+struct ScaledOnePlusExp {
+  DoubleWord<V> d;  // S D
+  V unit;           // S 2^n
+};
+// log2 S. Odd, so that it and the bias make an even number, which leaves ties of the rounding
+// alone.
+template <class V>
+inline constexpr int kUpscaleBits = kIsF32<V> ? 33 : 75;
+template <class V>
+inline constexpr ElemOf<V> kUpscale = kIsF32<V> ? 0x1p33 : 0x1p75;
+template <class V>
+inline constexpr bool kHasFusedSteps = requires(V v) {
+  exact_product_add(v, v, v);
+};
+template <class V>
+QUERN_SIMD_FN ScaledOnePlusExp<V> scaled_one_plus_exp(V a) {
+  // The last bits of z + magic are the exponent field of S 2^n.
+  constexpr ElemOf<V> kMagic = kRoundMagic<V> + (kBias<V> + kUpscaleBits<V>);
+  const V shifted = a * -kLog2e<V> + kMagic;
+  const V n = shifted - kMagic;
+  const V unit = from_bits<V>(bits_of(shifted) << kMantissaBits<V>);
+  const V high = add_exact_product(n, kLn2High<V>, a);
+  const V low = n * kLn2Low<V>;
+  const V r = high + low;
+  const V r_low = (high - r) + low;
+  const V w = r + (r * r) * exp_tail(r);
+  const V s = splat<V>(kUpscale<V>);
+  const V p = exact_product_add(w, s, s);
+  const V p_low = exact_product_add(w, s, s - p);
+  const auto sum = fast_two_sum(p, unit);
+  return {{sum.high, sum.low + exact_product_add(r_low, s, p_low)}, unit};
+}
+
 // With 1 + exp(|x|) = 2^-n D: s = 2^n / D; x < 0: s, else 1 - s. Denormal results are kept.
 template <class V>
 QUERN_SIMD_FN V strict_sigmoid(V x) {
   // Past the limit of exp s is +0.
-  const auto e = one_plus_exp(at_most(abs(x), -kExpLowest<V>));
-  const V q = splat<V>(1) / e.d.high;
-  // 1 / (h + l) = q - q^2 l to first order, q = 1 / h.
-  const V s = scale(q - (q * q) * e.d.low, e.n, e.value);
+  const V a = at_most(abs(x), -kExpLowest<V>);
+  V s;
+  if constexpr (kHasFusedSteps<V>) {
+    const auto e = scaled_one_plus_exp(a);
+    const V q = splat<V>(1) / e.d.high;
+    s = (q - (q * q) * e.d.low) * e.unit;
+  } else {
+    const auto e = one_plus_exp(a);
+    const V q = splat<V>(1) / e.d.high;
+    // 1 / (h + l) = q - q^2 l to first order, q = 1 / h.
+    s = scale(q - (q * q) * e.d.low, e.n, e.value);
+  }
   return select(x < 0, s, splat<V>(1) - s);
 }
 
@@ -83,9 +128,18 @@ template <class V>
 QUERN_SIMD_FN V strict_silu(V x) {
   // From here on x exp(x) rounds to zero, so the limit changes no result and keeps inf * 0 away.
   const V a = at_most(abs(x), kIsF32<V> ? 110 : 760);
-  const auto e = one_plus_exp(a);
-  const V q = a / e.d.high;
-  const V m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), e.n, e.value);
+  V m;
+  if constexpr (kHasFusedSteps<V>) {
+    const auto e = scaled_one_plus_exp(a);
+    // a grows too, so that a small quotient keeps its bits. S 2^n times it is exact: n is 0 where
+    // it may be denormal, and it is large where n is low. So the last product alone rounds.
+    const V q = (a * kUpscale<V>) / e.d.high;
+    m = (q - q * (e.d.low * rough_reciprocal(e.d.high))) * e.unit * (1 / kUpscale<V>);
+  } else {
+    const auto e = one_plus_exp(a);
+    const V q = a / e.d.high;
+    m = scale(q - q * (e.d.low * rough_reciprocal(e.d.high)), e.n, e.value);
+  }
   return select(x < 0, -m, x - m);
 }
 

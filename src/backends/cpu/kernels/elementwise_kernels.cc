@@ -12,10 +12,10 @@ namespace {
 
 // Vectors that are computed side by side: a formula is one long chain, and with instructions of
 // several interleaved (-fschedule-insns) the processor has something to do while it waits. With 16
-// registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 33 to 27.
+// registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 30 to 25.
 template <class T>
 constexpr int kSideBySide = kLanes >= 16 && sizeof(T) == 4 ? 4 : 1;
-// For chains that are longer still (sigmoid 26 to 25 cycles; exp loses 1).
+// For chains that are longer still (sigmoid 25 to 22 cycles; exp loses 1).
 template <class T>
 constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1 : 8;
 
