@@ -82,6 +82,10 @@ Result<void> compile(const CompileFlags& flags, bool has_tokens) {
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, backends.find(options.device));
   QUERN_ASSIGN_OR_RETURN(const Capabilities capabilities,
                          backend->default_caps(options.device_options.isa));
+  if (flags.engine.threads != 0) {
+    return fail::invalid("--threads {} has no effect on 'quern compile', which runs nothing.",
+                         flags.engine.threads);
+  }
   const std::string& isa = options.device_options.isa;
   if (!isa.empty() && isa != capabilities.arch) {
     return fail::invalid("--isa {} has no effect on device {}, which always runs as {}.", isa,

@@ -169,9 +169,11 @@ void set_up_explain(OptionSet& command, Action& action) {
       .add_option("--bind", flags->bindings,
                   "SYMBOL=N: an extent of a graph, such as T=4; repeatable")
       .repeatable();
-  command.add_flag("--measure", flags->is_measured, "Run it and time each node");
+  const Option measure =
+      command.add_flag("--measure", flags->is_measured, "Run it and time each node");
   command.add_option("--repetitions", flags->repetitions, "Measured runs; their means are shown")
       .range(1, 100000)
+      .needs(measure)
       .show_default();
   command.add_flag("--summary", flags->is_summary, "Sums only, not every node");
   command.add_flag("--json", flags->is_json, "Report as JSON");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/fail.h"
@@ -91,6 +92,17 @@ void set_precision(const OpDef& op, const std::string& dtype, Attributes& attrib
   if (is_open && !dtype.empty()) attributes.set("dtype", dtype);
 }
 
+// --dtype changes floats and complex numbers only, and results that are free.
+Result<void> check_precision(const OpFlags& flags, const OpDef& op,
+                             const std::vector<Tensor>& inputs) {
+  const bool has_floats = std::ranges::any_of(inputs, [](const Tensor& input) {
+    return !input.is_empty() && (is_float(input.dtype()) || is_complex(input.dtype()));
+  });
+  if (flags.dtype.empty() || has_floats || op.find_attribute("dtype") != nullptr) return {};
+  return fail::invalid("--dtype {} has no effect on {}: none of its inputs has floats.",
+                       flags.dtype, op.id);
+}
+
 // Elements of a result that is printed.
 constexpr size_t kMostPrinted = 64;
 
@@ -142,6 +154,7 @@ Result<void> run(const OpFlags& flags) {
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.device));
   QUERN_ASSIGN_OR_RETURN(const auto inputs, read_inputs(input_files, flags.dtype));
+  QUERN_TRY(check_precision(flags, *op, inputs));
   QUERN_ASSIGN_OR_RETURN(const Graph graph,
                          one_op_graph(builtin_ops(), flags.id, inputs, attributes));
   QUERN_ASSIGN_OR_RETURN(const auto device,

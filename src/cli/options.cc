@@ -179,6 +179,11 @@ Option Option::excludes(Option other) {
   return *this;
 }
 
+Option Option::needs(Option other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
 // Headings stand in the order of their first use.
 Option Option::group(const std::string& heading) {
   option_->group(heading);

@@ -48,6 +48,8 @@ class Option {
   Option default_value(const std::string& value);
   // Not together with `other`.
   Option excludes(Option other);
+  // Only together with `other`.
+  Option needs(Option other);
   // The heading of the help text under which it stands.
   Option group(const std::string& heading);
 

@@ -19,6 +19,7 @@ struct Targets {
   std::optional<double> maybe;
   std::vector<std::string> list;
   uint64_t size = 0;
+  int64_t jitter = 0;
   bool flag = false;
 };
 
@@ -31,12 +32,13 @@ class OptionsTest : public testing::Test {
     go.add_option("--word", t_.word, "A word").one_of({"a", "b"}).show_default();
     go.add_option("--count", t_.count, "A count").range(0, 9).show_default();
     go.add_option("--signed", t_.signed_number, "A number");
-    go.add_option("--seed", t_.seed, "A seed");
+    const Option seed = go.add_option("--seed", t_.seed, "A seed");
     go.add_option("--factor", t_.factor, "A factor").positive().group("Numbers");
     go.add_option("--maybe", t_.maybe, "Perhaps").non_negative();
     go.add_option("--list", t_.list, "Repeatable").repeatable();
     Option size = go.add_option("--size", t_.size, "A size").size_with_unit();
     go.add_flag("--flag", t_.flag, "A flag").excludes(size);
+    go.add_option("--jitter", t_.jitter, "Of the seed").needs(seed);
     OptionSet input = go.add_choice("input", "One of two");
     text_ = input.add_option("--text", text_value_, "A text");
     input.add_option("--file", file_value_, "A file");
@@ -149,6 +151,7 @@ TEST_F(OptionsTest, TheFormOfTheLineIsChecked) {
   EXPECT_EQ(refusal({"go", "m", "n"}), "quern: The following argument was not expected: n.");
   EXPECT_EQ(refusal({"go", "m", "--count"}, false), "quern: --count needs a value.");
   EXPECT_EQ(refusal({"go", "m", "--flag", "--size", "1"}), "quern: --size excludes --flag.");
+  EXPECT_EQ(refusal({"go", "m", "--jitter", "1"}), "quern: --jitter requires --seed.");
   EXPECT_EQ(refusal({"go", "m"}, false),
             "quern: Exactly 1 option from [--text,--file] is required.");
   EXPECT_EQ(refusal({"go", "m", "--file", "f"}),

@@ -101,6 +101,15 @@ TEST_F(Commands, ExecSaysWhatIsWrong) {
               folder_.file("bad.yaml") + ":3: Node 'a' takes 'b', which nothing declares.");
 }
 
+// What a command cannot use is refused: silence would let one believe that it was.
+TEST_F(Commands, OptionsWithoutEffectAreRefused) {
+  const std::string mlp = data("mlp.yaml");
+  expect_part(quern("explain " + mlp + " --repetitions 3"), 2, "--repetitions requires --measure.");
+  expect_part(quern("compile " + mlp + " --threads 2"), 1, "--threads 2 has no effect");
+  expect_part(quern("compile " + mlp + " --isa mmx"), 1, "mmx");
+  expect_part(quern("compile " + mlp), 0, "nodes");
+}
+
 // To the same graph.
 // The first line names the source; the rest must be equal.
 TEST_F(Commands, GraphPrintsManifestsThatReadBack) {

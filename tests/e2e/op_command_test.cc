@@ -203,7 +203,7 @@ TEST_F(OpCommand, SaysWhatIsWrong) {
   const std::string x = write("x.npy", DType::kF64, Shape{2, 3}, {1, 2, 3, 4, 5, 6});
   const std::string n = write("n.npy", DType::kI64, Shape{2}, {0, 7});
   std::ofstream(path("text.npy")) << "not an array";
-  const std::array<std::pair<std::string, std::string>, 18> mistakes = {{
+  const std::array<std::pair<std::string, std::string>, 19> mistakes = {{
       {"", "needs the id of an operation"},
       {"math.softmx", "There is no operation 'math.softmx'"},
       {"softmax --input x=" + x, "did you mean"},
@@ -223,6 +223,8 @@ TEST_F(OpCommand, SaysWhatIsWrong) {
        "the choices are none, tanh"},
       {"math.exp --input x=" + n, "Port 'x'"},
       {"embedding.token --input ids=" + n + " --input weight=" + x, "id 7"},
+      {"shape.permute --attr order=0 --input x=" + n + " --dtype f32",
+       "--dtype f32 has no effect on"},
       {"kv.append", "works on a key-value state"},
   }};
   for (const auto& [arguments, wanted] : mistakes) {
