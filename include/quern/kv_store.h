@@ -28,6 +28,8 @@ class KvStore {
   virtual Result<void> remove_sequence(int32_t sequence) = 0;
   // A sequence with the same content; pages are shared until one of the two is written.
   virtual Result<int32_t> clone_sequence(int32_t sequence) = 0;
+  // Each of the two ids names what the other one named; no rows move.
+  virtual Result<void> swap_sequences(int32_t a, int32_t b) = 0;
   // Committed rows.
   virtual Result<int64_t> length(int32_t sequence) const = 0;
   // Makes room for `count` rows after the committed ones, 0 or more.

@@ -23,7 +23,7 @@ namespace {
 // The options of the command.
 struct ExecFlags {
   std::string manifest;
-  std::vector<std::string> inputs;   // NAME=FILE
+  std::vector<std::string> inputs;  // NAME=FILE
   // Without any the values are only described.
   std::vector<std::string> outputs;  // NAME=FILE
   std::string inputs_file;           // .safetensors with inputs by name

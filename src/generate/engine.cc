@@ -61,21 +61,6 @@ Result<void> check_once_each(std::span<const Feed> feeds) {
   return fail::invalid("Sequence {} stands twice in one batch.", *twice);
 }
 
-// Gives `sequence` the rows of `backup` back. Stores copy into new sequences only, but give out ids
-// again: clones are made until one has the id, which takes at most as many as there are lower ones.
-Result<void> restore_rows(KvStore& kv, int32_t sequence, int32_t backup) {
-  QUERN_TRY(kv.remove_sequence(sequence));
-  std::vector<int32_t> others;
-  int32_t found = -1;
-  while (found != sequence && static_cast<int64_t>(others.size()) <= sequence) {
-    QUERN_ASSIGN_OR_RETURN(found, kv.clone_sequence(backup));
-    if (found != sequence) others.push_back(found);
-  }
-  for (const int32_t other : others) QUERN_TRY(kv.remove_sequence(other));
-  if (found == sequence) return {};
-  return fail::internal("The key-value store does not give out the id {} again.", sequence);
-}
-
 }  // namespace
 
 // Files first, then the device: errors of a model are the same on every device.
@@ -216,7 +201,7 @@ Result<void> Engine::restart_if_needed(const Feed& feed) {
   const Feed again{feed.sequence, history, Feed::Logits::kNone};
   const auto done = run_batch({&again, 1});
   if (!done) {
-    QUERN_TRY(restore_rows(*kv_, feed.sequence, backup));
+    QUERN_TRY(kv_->swap_sequences(feed.sequence, backup));
     // must_restart() chose the other factors already.
     long_context_.adopt(feed.sequence, history, !long_context_.is_long(feed.sequence));
   }

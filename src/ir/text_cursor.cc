@@ -8,16 +8,11 @@
 #include "base/fail.h"
 
 namespace quern {
-namespace {
 
-// What names of nodes, operations and devices are made of; names from ONNX and GGUF files need the
-// last four.
 bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '.' || c == ':' || c == '-' || c == '/';
 }
-
-}  // namespace
 
 void TextCursor::skip_spaces() {
   while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;

@@ -8,6 +8,10 @@
 
 namespace quern {
 
+// What names of nodes, operations and devices are made of: letters, digits and "_.:-/". Names from
+// ONNX and GGUF files need the last four.
+bool is_name_char(char c);
+
 // Errors name line and column. Borrows the text; one thread only.
 class TextCursor {
  public:

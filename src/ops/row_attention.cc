@@ -1,11 +1,12 @@
 // attention.multi_head_attention: attention over rows that hold their heads side by side.
+#include "ops/row_attention.h"
+
 #include <string_view>
 #include <vector>
 
 #include "base/fail.h"
 #include "ops/head_attention.h"
 #include "ops/op_parts.h"
-#include "ops/row_attention.h"
 #include "ops/type_rules.h"
 
 namespace quern {

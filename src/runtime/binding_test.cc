@@ -14,6 +14,7 @@ class NoStore final : public KvStore {
   Result<int32_t> create_sequence() override { return 0; }
   Result<void> remove_sequence(int32_t) override { return {}; }
   Result<int32_t> clone_sequence(int32_t) override { return 0; }
+  Result<void> swap_sequences(int32_t, int32_t) override { return {}; }
   Result<int64_t> length(int32_t) const override { return 0; }
   Result<void> reserve(int32_t, int64_t) override { return {}; }
   Result<void> commit(int32_t, int64_t) override { return {}; }

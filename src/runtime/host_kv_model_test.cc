@@ -46,9 +46,11 @@ class Walk {
   void step() {
     if (rows_.empty() || below(10) == 0) return create();
     const int32_t id = std::next(rows_.begin(), below(static_cast<int64_t>(rows_.size())))->first;
-    switch (below(6)) {
+    switch (below(7)) {
       case 0:
         return clone(id);
+      case 6:
+        return swap(id);
       case 1:
         return truncate(id);
       case 2:
@@ -89,6 +91,12 @@ class Walk {
     const int32_t copy = store_.clone_sequence(id).value();
     EXPECT_FALSE(rows_.contains(copy));
     rows_[copy] = rows_[id];
+  }
+  void swap(int32_t id) {
+    const int32_t other =
+        std::next(rows_.begin(), below(static_cast<int64_t>(rows_.size())))->first;
+    EXPECT_TRUE(store_.swap_sequences(id, other));
+    std::swap(rows_[id], rows_[other]);
   }
   void append(int32_t id) {
     const int64_t count = below(90);

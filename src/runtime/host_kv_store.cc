@@ -168,6 +168,14 @@ Result<int32_t> HostKvStore::clone_sequence(int32_t sequence) {
   return id;
 }
 
+// Both ids are looked up before anything changes.
+Result<void> HostKvStore::swap_sequences(int32_t a, int32_t b) {
+  QUERN_ASSIGN_OR_RETURN(Sequence * first, find(a));
+  QUERN_ASSIGN_OR_RETURN(Sequence * second, find(b));
+  std::swap(*first, *second);
+  return {};
+}
+
 // Committed rows.
 Result<int64_t> HostKvStore::length(int32_t sequence) const {
   QUERN_ASSIGN_OR_RETURN(const Sequence* found, find(sequence));

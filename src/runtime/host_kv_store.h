@@ -33,6 +33,7 @@ class HostKvStore final : public KvStore, public KvState {
   Result<int32_t> create_sequence() override;
   Result<void> remove_sequence(int32_t sequence) override;
   Result<int32_t> clone_sequence(int32_t sequence) override;
+  Result<void> swap_sequences(int32_t a, int32_t b) override;
   Result<int64_t> length(int32_t sequence) const override;
   Result<void> reserve(int32_t sequence, int64_t count) override;
   Result<void> commit(int32_t sequence, int64_t count) override;

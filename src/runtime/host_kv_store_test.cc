@@ -142,6 +142,23 @@ TEST(HostKvStore, CloneSharesUntilWritten) {
   EXPECT_EQ(key_at(*store, b, 69), row(5, 69));
 }
 
+// Ids keep their meaning for whoever holds them: only what they name changes places.
+TEST(HostKvStore, SwapExchangesWhatTwoIdsName) {
+  auto store = make_store();
+  const int32_t a = filled(*store, 70), b = store->clone_sequence(a).value();
+  ASSERT_TRUE(store->truncate(a, 3));
+  ASSERT_TRUE(store->swap_sequences(a, b));
+  EXPECT_EQ(store->length(a), 70);
+  EXPECT_EQ(store->length(b), 3);
+  EXPECT_EQ(key_at(*store, a, 69), row(5, 69));
+  ASSERT_TRUE(store->swap_sequences(a, a));
+  EXPECT_EQ(store->length(a), 70);
+  // An unknown one leaves the other as it is.
+  EXPECT_EQ(store->swap_sequences(a, 7).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store->swap_sequences(-1, a).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(store->length(a), 70);
+}
+
 // Pages live as long as their last owner.
 TEST(HostKvStore, TheOriginalMayGo) {
   auto store = make_store();

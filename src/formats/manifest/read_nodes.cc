@@ -6,6 +6,7 @@
 #include "formats/manifest/declarations.h"
 #include "formats/manifest/integer_expression.h"
 #include "formats/manifest/yaml_values.h"
+#include "ir/text_cursor.h"
 
 namespace quern::manifest {
 namespace {
@@ -180,10 +181,7 @@ class NodeReader {
 
 bool is_graph_name(std::string_view text) {
   // ASCII without the locale: isalnum() may take other letters.
-  return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_.:-/").find(c) != std::string_view::npos;
-  });
+  return !text.empty() && text.size() <= 1024 && std::ranges::all_of(text, is_name_char);
 }
 
 std::string_view precision_name(Precision precision) {

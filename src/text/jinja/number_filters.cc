@@ -74,29 +74,30 @@ double round_decimal(double number, int64_t precision) {
   return rounded;
 }
 
+__extension__ using Wide = __int128;
+
 // Integers stay integers; only places before the point change them.
-Result<Value> round_integer(Heap& heap, int64_t number, int64_t precision) {
+Result<Value> round_integer(int64_t number, int64_t precision) {
   if (precision >= 0) return Value::integer(number);
-  // Half of 10^20 is past 64 bits.
+  // Half of 10^20 is past 64 bits. 10^19 is too, but its half is not, hence the wider type.
   if (precision < -19) return Value::integer(0);
-  // 10^19 is past 64 bits too, but half of it is not: what goes to 10^19 is 10 units of 10^18, and
-  // the product below refuses it.
-  const bool is_huge = precision == -19;
-  int64_t unit = 1;
-  for (int64_t i = is_huge ? -18 : precision; i < 0; ++i) unit *= 10;
-  const int64_t half = is_huge ? 5 * unit : unit / 2;
-  int64_t units = is_huge ? 0 : number / unit;
-  // Towards zero, so that the rest has the sign of the number; |rest| < 10 * 10^18.
-  const int64_t rest = is_huge ? number : number % unit;
-  const bool is_tie = rest == half || rest == -half;
-  if (rest > half || rest < -half || (is_tie && units % 2 != 0)) {
-    units += (number < 0 ? -1 : 1) * (is_huge ? 10 : 1);
+  Wide unit = 1;
+  for (int64_t i = precision; i < 0; ++i) unit *= 10;
+  // Towards zero, so that the rest has the sign of the number.
+  Wide units = number / unit;
+  const Wide twice = 2 * (number % unit);
+  const bool is_tie = twice == unit || twice == -unit;
+  if (twice > unit || twice < -unit || (is_tie && units % 2 != 0)) units += number < 0 ? -1 : 1;
+  const Wide rounded = units * unit;
+  if (rounded == static_cast<int64_t>(rounded)) {
+    return Value::integer(static_cast<int64_t>(rounded));
   }
-  return apply_binary(heap, BinaryOp::kMultiply, Value::integer(units), Value::integer(unit));
+  return fail::invalid("The number {} rounded to {} places does not fit in 64 bits", number,
+                       precision);
 }
 
 // round with a precision and a method: common, ceil or floor.
-Result<Value> round_filter(Interpreter& interpreter, const Value& value,
+Result<Value> round_filter(Interpreter& /*interpreter*/, const Value& value,
                            const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound,
                          arguments.bind("round", {"precision", "method"}));
@@ -107,7 +108,7 @@ Result<Value> round_filter(Interpreter& interpreter, const Value& value,
     return fail::invalid("A value of type '{}' cannot be rounded", type_name(value));
   }
   if (method == "common") {
-    if (value.is_integral()) return round_integer(interpreter.heap(), value.integer(), precision);
+    if (value.is_integral()) return round_integer(value.integer(), precision);
     return Value::real(round_decimal(value.real(), precision));
   }
   if (method != "ceil" && method != "floor") {
