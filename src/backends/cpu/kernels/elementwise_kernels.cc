@@ -15,9 +15,10 @@ namespace {
 // registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 30 to 25.
 template <class T>
 constexpr int kSideBySide = kLanes >= 16 && sizeof(T) == 4 ? 4 : 1;
-// For chains that are longer still (sigmoid 25 to 22 cycles; exp loses 1).
+// For chains that are longer still (sigmoid 25 to 23 cycles; exp loses 1). 8 gain another half a
+// cycle in the caches, but their stores past them come in longer bursts and cost 10 %.
 template <class T>
-constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1 : 8;
+constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1 : 7;
 
 // The last elements go through a vector too, filled up with zeros. With kStreams y is aligned to a
 // line, and all but the last vectors go past the caches.
