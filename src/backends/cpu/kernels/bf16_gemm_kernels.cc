@@ -24,7 +24,7 @@ void pack_pairs(const uint32_t* x, int64_t stride, int64_t rows, int64_t height,
 // Rows 2 i and 2 i + 1 of b become row i of each panel.
 void zip_panels(const uint16_t* x, int64_t stride, int64_t n, int64_t width, int64_t k,
                 uint32_t* out) {
-  constexpr int64_t kAhead = 4;
+  constexpr int64_t kAhead = 8;
   for (int64_t i = 0; i < k; ++i) {
     const uint16_t* even = x + 2 * i * stride;
     const uint16_t* odd = even + stride;

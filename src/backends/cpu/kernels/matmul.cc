@@ -55,13 +55,14 @@ void matmul(const MatmulCall<T>& call, const KernelTable& kernels, ThreadPool& p
   const int64_t tiles = ceil_divide(call.m, int64_t{f.height});
   const int64_t column_runs = ceil_divide(packed.packed_columns, int64_t{kPackedRun} * f.width);
   pool.run(tiles + column_runs, [&](int64_t chunk, int) {
-    if (chunk < tiles) {
-      const int64_t row = chunk * f.height, rows = std::min<int64_t>(f.height, call.m - row);
+    const auto [is_tile, index] = packing_chunk(chunk, tiles, column_runs);
+    if (is_tile) {
+      const int64_t row = index * f.height, rows = std::min<int64_t>(f.height, call.m - row);
       f.pack_tile(call.a + row * call.k, call.k, rows, gemm_tile_height(call.m - row, f.height),
                   call.k, a + row * call.k);
       return;
     }
-    const int64_t column = (chunk - tiles) * kPackedRun * f.width;
+    const int64_t column = index * kPackedRun * f.width;
     const int64_t columns = std::min<int64_t>(kPackedRun * f.width, packed.packed_columns - column);
     f.pack_panels(call.b + first_packed + column, call.n, columns, f.width, call.k,
                   b + column * call.k);

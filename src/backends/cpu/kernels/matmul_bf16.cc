@@ -50,14 +50,16 @@ void matmul_bf16(const Bf16MatmulCall& call, const KernelTable& kernels, ThreadP
   const auto* rows = reinterpret_cast<const uint32_t*>(call.a);
   const int64_t tiles = ceil_divide(m, int64_t{f.height});
   const int64_t run = kPackedRun * f.width;
-  pool.run(tiles + ceil_divide(n, run), [&](int64_t chunk, int) {
-    if (chunk < tiles) {
-      const int64_t row = chunk * f.height, count = std::min<int64_t>(f.height, m - row);
+  const int64_t runs = ceil_divide(n, run);
+  pool.run(tiles + runs, [&](int64_t chunk, int) {
+    const auto [is_tile, index] = packing_chunk(chunk, tiles, runs);
+    if (is_tile) {
+      const int64_t row = index * f.height, count = std::min<int64_t>(f.height, m - row);
       f.pack_tile(rows + row * pairs, pairs, count, gemm_tile_height(m - row, f.height), pairs,
                   a + row * pairs);
       return;
     }
-    const int64_t column = (chunk - tiles) * run;
+    const int64_t column = index * run;
     kernels.gemm.zip_panels(call.b + column, n, std::min(run, n - column), f.width, pairs,
                             b + column * pairs);
   });
