@@ -12,7 +12,7 @@ namespace {
 // second-level cache of 1 MB. (512, 1,024 and 2,048: sizes from 128 to 256 KB are within 1 %.)
 constexpr int64_t kOperandBytes = int64_t{240} << 10;
 // Enough blocks for a thread that is slowed down by others to leave work to the rest.
-constexpr int64_t kBlocksPerThread = 8;
+constexpr int64_t kBlocksPerThread = 16;
 
 }  // namespace
 

@@ -10,12 +10,26 @@
 namespace quern::cpu {
 namespace {
 
-// What is packed, and where. A single tile of rows reads b only once: packing would cost more.
+// A small b stays in the second-level cache, and tall tiles hide that its columns lie apart there
+// (Zen 4, 512 x 512: 5 % less time; with the 6 rows of 256-bit levels 5 to 30 % more). Up to 768 x
+// 768 floats, measured.
+constexpr int64_t kSmallBytes = int64_t{9} << 18;
+constexpr int kTallTile = 16;
+
+// Whole panels of b are read where they lie: by a single tile of rows, which reads b only once, and
+// where b is small.
+template <class T>
+bool reads_in_place(const GemmFunctions<T, T>& f, int64_t m, int64_t k, int64_t n) {
+  const bool is_small = n == 0 || k <= kSmallBytes / static_cast<int64_t>(sizeof(T)) / n;
+  return m <= f.height || (f.height >= kTallTile && is_small);
+}
+
+// What is packed, and where.
 template <class T>
 struct PackedMatmul {
   PackedMatmul(const GemmFunctions<T, T>& f, int64_t m, int64_t k, int64_t n)
       : a_elements(gemm_padded_rows(m, f.height) * k),
-        packed_columns(m <= f.height ? n % f.width : n),
+        packed_columns(reads_in_place(f, m, k, n) ? n % f.width : n),
         b_elements(round_up(packed_columns, f.width) * k) {}
 
   int64_t a_elements;
