@@ -77,6 +77,10 @@ function(quern_add_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
+  if(QUERN_SANITIZE)
+    # ThreadSanitizer makes some tests twenty times slower.
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 8")
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE quern_options fmt::fmt GTest::gtest_main ${ARG_LIBS})
   target_compile_definitions(${name} PRIVATE

@@ -18,7 +18,8 @@ std::string normalize(std::string_view text, const PieceSpaces& spaces,
 // <sep>, foo and @@ are the user-defined tokens of the trained vocabularies.
 // SentencePiece's own texts; those with user-defined tokens are in the test of the tokenizer.
 TEST(PieceNormalizer, NormalisesAsSentencePiece) {
-  for (const auto& [name, entry] : unigram_test_data()["vocabularies"].items()) {
+  const auto data = unigram_test_data();  // items() only refers to it
+  for (const auto& [name, entry] : data["vocabularies"].items()) {
     const Vocabulary v = unigram_vocabulary(entry);
     const auto map = CharacterMap::make(v.precompiled_charsmap);
     ASSERT_TRUE(map);
