@@ -15,8 +15,7 @@ namespace {
 
 // Parses `arguments` of a command that has the flags; "" or the first line on stderr.
 template <class Flags>
-std::string parse(Flags& flags, std::vector<std::string> arguments) {
-  Program program("quern", "", "", "");
+std::string parse_with(Program& program, Flags& flags, std::vector<std::string> arguments) {
   OptionSet go = program.add_command("go", "Go.");
   flags.add_to(go);
   arguments.insert(arguments.begin(), {"quern", "go"});
@@ -26,6 +25,13 @@ std::string parse(Flags& flags, std::vector<std::string> arguments) {
   const auto code = program.parse(static_cast<int>(pointers.size()), pointers.data());
   const std::string error = testing::internal::GetCapturedStderr();
   return code ? error.substr(0, error.find('\n')) : "";
+}
+
+// The same with a program that ends with the call.
+template <class Flags>
+std::string parse(Flags& flags, std::vector<std::string> arguments) {
+  Program program("quern", "", "", "");
+  return parse_with(program, flags, std::move(arguments));
 }
 
 // Of a command line that must parse.
@@ -153,8 +159,9 @@ TEST(PassFlags, ARuleNeedsADevice) {
 
 // Of a command line that must parse; the error comes from the flags.
 Result<GenerateOptions> sampler_options(std::vector<std::string> arguments) {
+  Program program("quern", "", "", "");  // the flags look into it
   SamplerFlags flags;
-  EXPECT_EQ(parse(flags, std::move(arguments)), "");
+  EXPECT_EQ(parse_with(program, flags, std::move(arguments)), "");
   GenerateOptions generate;
   QUERN_TRY(flags.apply_to(generate, true));
   return generate;
