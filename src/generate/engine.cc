@@ -99,23 +99,32 @@ Result<void> Engine::load_model() {
   // Before the weights are loaded, which is when they are packed.
   QUERN_TRY(device_->keep_packed_weights(options_.pack_cache));
   const AdaptedWeights weights = files_.weights();
+  // Before the weights are loaded too: the reference reads the whole file.
+  std::optional<ParityGate> gate;
+  if (needs_parity_gate()) {
+    QUERN_ASSIGN_OR_RETURN(const GateSubject subject, gate_subject(weights));
+    QUERN_ASSIGN_OR_RETURN(gate, ParityGate::prepare(subject));
+  }
   QUERN_ASSIGN_OR_RETURN(executable_, compile_and_load(model().graph, *backend_, *device_, &weights,
                                                        options_.compile, options_.progress));
   QUERN_ASSIGN_OR_RETURN(kv_, device_->make_kv_store(*model().graph.find_state("kv")));
   // Last: it runs the executable that was just loaded.
-  return pass_parity_gate(weights);
+  return gate ? gate->check(*executable_) : Result<void>{};
 }
 
 // The reference needs no proof, and tests may switch it off.
-Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
-  const bool is_reference = device_->capabilities().correctness == CorrectnessClass::kReference;
-  if (!options_.has_parity_gate || is_reference) return {};
+bool Engine::needs_parity_gate() const {
+  return options_.has_parity_gate &&
+         device_->capabilities().correctness != CorrectnessClass::kReference;
+}
+
+// What the gate needs to know of the model and its device.
+Result<GateSubject> Engine::gate_subject(const WeightSource& weights) const {
   // The first token is the begin token, or 0 where the vocabulary has none: any token will do.
   GateSubject subject{.model = &files_.model,
                       .weights = &weights,
                       .device_name = options_.device,
                       .device = device_.get(),
-                      .executable = executable_.get(),
                       .numerics = options_.compile.numerics,
                       .first_token = std::max(tokenizer().special_ids().bos, int32_t{0}),
                       .cache_folder = options_.cache_folder,
@@ -124,7 +133,7 @@ Result<void> Engine::pass_parity_gate(const WeightSource& weights) {
   // Nodes on other devices would need those in the name of a pass as well.
   if (options_.compile.placement.empty()) subject.program_stamp = options_.program_stamp;
   QUERN_ASSIGN_OR_RETURN(subject.reference, backends_->find("reference"));
-  return run_parity_gate(subject);
+  return subject;
 }
 
 // Made when it is first asked for: only grammars need it.

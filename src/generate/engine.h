@@ -15,6 +15,8 @@
 
 namespace quern {
 
+struct GateSubject;
+
 // How a model is opened. A plain value.
 struct EngineOptions {
   std::string device = "cpu";  // exact name of a backend
@@ -123,7 +125,8 @@ class Engine {
 
   // Steps of open().
   Result<void> load_model();
-  Result<void> pass_parity_gate(const WeightSource& weights);
+  bool needs_parity_gate() const;
+  Result<GateSubject> gate_subject(const WeightSource& weights) const;
 
   // In the order of making: later members look at earlier ones.
   ModelFiles files_;

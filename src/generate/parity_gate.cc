@@ -12,6 +12,7 @@
 #include "formats/npy.h"
 #include "generate/parity_memory.h"
 #include "generate/weight_hash.h"
+#include "hw/file_mappings.h"
 #include "runtime/logit_parity.h"
 
 namespace quern {
@@ -64,10 +65,20 @@ int32_t second_token(const GateSubject& subject) {
 }
 
 // As decoding does it: one token a run.
-Result<std::vector<float>> run_candidate(const GateSubject& subject) {
+Result<std::vector<float>> run_candidate(const GateSubject& subject, Executable& executable) {
   QUERN_ASSIGN_OR_RETURN(const auto kv, make_kv(subject, *subject.device));
-  QUERN_TRY(feed(subject, *subject.executable, *kv, {subject.first_token}, 0));
-  return feed(subject, *subject.executable, *kv, {second_token(subject)}, 1);
+  QUERN_TRY(feed(subject, executable, *kv, {subject.first_token}, 0));
+  return feed(subject, executable, *kv, {second_token(subject)}, 1);
+}
+
+// The whole file was read; nothing reads it in this way again.
+void release_pages(const WeightSource& weights) {
+  const FileMappings mappings = FileMappings::read();
+  for (const WeightInfo& info : weights.list()) {
+    const auto tensor = weights.weight(info.name);
+    const auto bytes = tensor ? tensor->host_view() : tl::unexpected(Error{});
+    if (bytes) mappings.release(*bytes);
+  }
 }
 
 // Both tokens in one run, which is cheaper here and the same by definition.
@@ -77,7 +88,9 @@ Result<std::vector<float>> run_reference(const GateSubject& subject) {
       const auto executable,
       compile_and_load(subject.model->graph, *subject.reference, *device, subject.weights, {}));
   QUERN_ASSIGN_OR_RETURN(const auto kv, make_kv(subject, *device));
-  return feed(subject, *executable, *kv, {subject.first_token, second_token(subject)}, 0);
+  auto logits = feed(subject, *executable, *kv, {subject.first_token, second_token(subject)}, 0);
+  release_pages(*subject.weights);
+  return logits;
 }
 
 // Between the samples that name a model here, beside the stamp of its files: each load pays for
@@ -141,35 +154,46 @@ void write_cached(const std::string& path, const std::vector<float>& logits) {
 }
 
 // By the rule for the device's promises.
-Result<void> check(const GateSubject& subject, const std::vector<float>& logits,
-                   const std::vector<float>& expected) {
+Result<void> compare(const GateSubject& subject, const std::vector<float>& logits,
+                     const std::vector<float>& expected) {
   return check_parity(compare_logits(logits, expected), subject.device->capabilities().correctness,
                       subject.numerics, subject.device_name);
 }
 
-// Two tokens suffice: the second one attends, rotates and reads the cache.
-Result<void> compare_with_reference(const GateSubject& subject) {
-  QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject));
-  const std::string path = cache_path(subject);
-  // A kept row that refuses the device is not believed: the reference runs and decides.
-  if (const auto cached = read_cached(path, subject); cached && check(subject, logits, *cached)) {
-    return {};
-  }
-  QUERN_ASSIGN_OR_RETURN(const std::vector<float> expected, run_reference(subject));
-  write_cached(path, expected);
-  return check(subject, logits, expected);
-}
-
 }  // namespace
 
-// Only passes are remembered: a device that fails is asked again at each load.
-Result<void> run_parity_gate(const GateSubject& subject) {
+Result<ParityGate> ParityGate::prepare(const GateSubject& subject) {
   // Token 0 would be out of range already.
   if (subject.model->vocab_size < 1) return fail::invalid("The model has no vocabulary.");
-  const std::string passed = passed_path(subject);
-  if (has_passed(passed)) return {};
-  QUERN_TRY(compare_with_reference(subject));
-  remember_pass(passed);
+  ParityGate gate(subject);
+  gate.has_passed_ = has_passed(passed_path(subject));
+  if (gate.has_passed_) return gate;
+  const std::string path = cache_path(subject);
+  if (auto kept = read_cached(path, subject)) {
+    gate.expected_ = std::move(*kept);
+    gate.is_kept_ = true;
+    return gate;
+  }
+  QUERN_ASSIGN_OR_RETURN(gate.expected_, run_reference(subject));
+  write_cached(path, gate.expected_);
+  return gate;
+}
+
+// Two tokens suffice: the second one attends, rotates and reads the cache. Only passes are
+// remembered: a device that fails is asked again at each load.
+Result<void> ParityGate::check(Executable& executable) const {
+  if (has_passed_) return {};
+  QUERN_ASSIGN_OR_RETURN(const std::vector<float> logits, run_candidate(subject_, executable));
+  auto verdict = compare(subject_, logits, expected_);
+  if (!verdict && is_kept_) {
+    // A kept row that refuses the device is not believed: the reference runs and decides.
+    QUERN_ASSIGN_OR_RETURN(const std::vector<float> expected, run_reference(subject_));
+    write_cached(cache_path(subject_), expected);
+    verdict = compare(subject_, logits, expected);
+  }
+  QUERN_TRY(verdict);
+  // Named after loading, which may have written packed weights.
+  remember_pass(passed_path(subject_));
   return {};
 }
 

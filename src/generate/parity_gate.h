@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/language_model.h"
 #include "quern/device.h"
@@ -17,9 +18,8 @@ struct GateSubject {
   const Backend* reference = nullptr;  // the definition
   // For errors.
   std::string_view device_name;
-  Device* device = nullptr;          // the candidate ...
-  Executable* executable = nullptr;  // ... and the model loaded on it
-  // As the candidate was compiled.
+  Device* device = nullptr;  // the candidate
+  // As the candidate is compiled.
   Numerics numerics = Numerics::kStrict;
   // Any token; the begin token by custom.
   int32_t first_token = 0;
@@ -33,11 +33,30 @@ struct GateSubject {
   PassSelection passes = {};    // as the candidate was compiled
 };
 
-// Feeds one token, then a second one that attends to it, through key-value stores of the gate's own
-// on both sides, and compares the second token's logits; does nothing where the same program, model
-// and device are remembered to have passed. Nothing of the executable's later results depends on
-// it. Errors: kFailedPrecondition for a device that fails, with the reason; those of running the
-// model.
-Result<void> run_parity_gate(const GateSubject& subject);
+// One proof: what is wanted is found before the device takes the weights, so that the file, which
+// the reference reads as a whole, is not in memory beside what the device makes of it. One thread
+// only.
+class ParityGate {
+ public:
+  // Looks for a remembered pass of the same program, model and device, then for the reference's
+  // logits; where neither is kept, the reference runs the model, and the pages of its file are
+  // given back. Errors: those of running it.
+  static Result<ParityGate> prepare(const GateSubject& subject);
+
+  // Feeds one token, then a second one that attends to it, to the model loaded on the device,
+  // through a key-value store of the gate's own, and compares the second token's logits; does
+  // nothing where a pass is remembered. Nothing of the executable's later results depends on it.
+  // Errors: kFailedPrecondition for a device that fails, with the reason; those of running the
+  // model.
+  Result<void> check(Executable& executable) const;
+
+ private:
+  explicit ParityGate(const GateSubject& subject) : subject_(subject) {}
+
+  GateSubject subject_;
+  bool has_passed_ = false;
+  std::vector<float> expected_;
+  bool is_kept_ = false;  // whether `expected_` comes from a file
+};
 
 }  // namespace quern
