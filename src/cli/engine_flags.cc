@@ -2,18 +2,30 @@
 // Every command that runs a model shares them, so that a flag means the same everywhere.
 #include "cli/engine_flags.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <limits>
 
 #include "base/environment.h"
 #include "base/fail.h"
 #include "base/thread_pool.h"
+#include "cli/console.h"
 #include "cli/device_flags.h"
 #include "cli/isa_flag.h"
 #include "cli/progress_bar.h"
 #include "hw/program_stamp.h"
 
 namespace quern::cli {
+namespace {
+
+// Small models are done before it is read.
+void tell_of_first_load(int64_t num_parameters) {
+  if (num_parameters < 300'000'000) return;
+  print_status("First load of this model: comparing two tokens with the reference ...\n");
+}
+
+}  // namespace
 
 // In the order of the help text; groups at the end.
 void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
@@ -182,6 +194,7 @@ Result<std::unique_ptr<Engine>> EngineFlags::open(bool is_quiet) const {
   QUERN_TRY(check_device_options(register_backends(), device, options.device_options));
   ProgressBar bar("Loading", is_quiet);
   options.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
+  if (!is_quiet && ::isatty(STDERR_FILENO) == 1) options.before_reference = tell_of_first_load;
   auto engine = Engine::open(model, options);
   bar.finish();
   return engine;

@@ -129,7 +129,8 @@ Result<GateSubject> Engine::gate_subject(const WeightSource& weights) const {
                       .first_token = std::max(tokenizer().special_ids().bos, int32_t{0}),
                       .cache_folder = options_.cache_folder,
                       .pack_cache = options_.pack_cache,
-                      .passes = options_.compile.passes};
+                      .passes = options_.compile.passes,
+                      .before_reference = options_.before_reference};
   // Nodes on other devices would need those in the name of a pass as well.
   if (options_.compile.placement.empty()) subject.program_stamp = options_.program_stamp;
   QUERN_ASSIGN_OR_RETURN(subject.reference, backends_->find("reference"));

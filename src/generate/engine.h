@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@ struct EngineOptions {
   std::vector<MetadataOverride> overrides = {};
   std::vector<AdapterFile> adapters = {};
   Progress progress = {};  // of loading weights
+  // Told, with the model's parameters, before the parity gate runs the reference: some 3 s for each
+  // 10^9 of them, at the first load of a model.
+  std::function<void(int64_t)> before_reference = {};
   // Null: those of this build.
   std::shared_ptr<const BackendRegistry> backends = {};
   // A device that is not the reference must pass the parity gate before it serves the model.

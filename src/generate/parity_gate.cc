@@ -83,6 +83,7 @@ void release_pages(const WeightSource& weights) {
 
 // Both tokens in one run, which is cheaper here and the same by definition.
 Result<std::vector<float>> run_reference(const GateSubject& subject) {
+  if (subject.before_reference) subject.before_reference(subject.model->num_parameters);
   QUERN_ASSIGN_OR_RETURN(const auto device, subject.reference->open({}));
   QUERN_ASSIGN_OR_RETURN(
       const auto executable,

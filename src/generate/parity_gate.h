@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct GateSubject {
   std::string program_stamp = {};
   std::string pack_cache = {};  // where the device keeps packed weights; empty: nowhere
   PassSelection passes = {};    // as the candidate was compiled
+  std::function<void(int64_t)> before_reference = {};  // see EngineOptions; empty: nobody is told
 };
 
 // One proof: what is wanted is found before the device takes the weights, so that the file, which
