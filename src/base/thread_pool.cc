@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 namespace quern {
 namespace {
@@ -85,7 +86,13 @@ struct ThreadPool::Job {
 // Thread 0 is the caller of run(), so one thread fewer is started.
 ThreadPool::ThreadPool(int num_threads)
     : num_threads_(std::max(1, num_threads)), job_(std::make_unique<Job>(num_threads_)) {
-  for (int t = 1; t < num_threads_; ++t) threads_.emplace_back([this, t] { worker(t); });
+  threads_.reserve(static_cast<size_t>(num_threads_ - 1));
+  try {
+    for (int t = 1; t < num_threads_; ++t) threads_.emplace_back([this, t] { worker(t); });
+  } catch (const std::system_error&) {
+    // A limit on threads or memory. Nothing may leave this constructor: workers that wait would
+    // never be told to stop.
+  }
 }
 
 // Wakes all workers with nothing to do; jthreads join as they are destroyed.

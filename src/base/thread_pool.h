@@ -42,13 +42,16 @@ class ChunkFunction {
 // Waiting spins briefly, then yields, then sleeps. One caller at a time.
 class ThreadPool {
  public:
-  // `num_threads` counts the caller: 1 makes no thread.
+  // `num_threads` counts the caller: 1 makes no thread. Where the system gives fewer, the others do
+  // the work of those that are missing.
   explicit ThreadPool(int num_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int num_threads() const { return num_threads_; }
+  // Threads that could not be started.
+  int num_missing() const { return num_threads_ - 1 - static_cast<int>(threads_.size()); }
   // Calls f(chunk, thread) for chunk in [0, num_chunks), thread in [0, num_threads()).
   // num_chunks < 2^31. `f` must not throw and must not call run() of the same pool.
   // Returns when all chunks are done; what they wrote is visible to the caller. A run() inside `f`

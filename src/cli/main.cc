@@ -7,6 +7,8 @@
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -18,7 +20,14 @@ namespace {
 
 // Prints a command's error; the exit code is 1 for errors of the work, 2 for wrong usage.
 int report(const quern::Error& error) {
-  quern::cli::print_status("quern: {}\n", error.message);
+  // Names from files may hold what a terminal obeys.
+  std::string text;
+  for (const char c : error.message) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+    text += is_control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  quern::cli::print_status("quern: {}\n", text);
   return 1;
 }
 
@@ -37,6 +46,10 @@ quern::Result<void> run_action(const quern::cli::Action& action) {
   try {
     QUERN_TRY(action());
   } catch (const std::system_error& error) {
+    const std::string_view what = error.what();
+    if (!what.starts_with("cannot write")) {
+      return quern::fail::unavailable("The system refuses a request: {}.", what);
+    }
     return quern::fail::unavailable("Standard output cannot be written: {}.",
                                     error.code().message());
   } catch (const std::bad_alloc&) {

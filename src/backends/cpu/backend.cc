@@ -75,7 +75,7 @@ class CpuBackend final : public Backend {
   }
 
   Result<std::vector<DeviceDescription>> devices() const override {
-    QUERN_ASSIGN_OR_RETURN(const auto device, cpu::make_device({.num_threads = 1, .isa = ""}));
+    QUERN_ASSIGN_OR_RETURN(const auto device, cpu::make_device({}));
     return std::vector<DeviceDescription>{device->description()};
   }
 

@@ -49,6 +49,7 @@ class CpuDevice final : public Device {
                      fmt::format("this machine's processor: {}, {} thread{}", capabilities_.arch,
                                  num_threads, num_threads == 1 ? "" : "s")} {}
 
+  int num_missing_threads() const { return machine_->pool.num_missing(); }
   const DeviceDescription& description() const override { return description_; }
   const Capabilities& capabilities() const override { return capabilities_; }
   DeviceCapacity capacity() const override {
@@ -108,7 +109,12 @@ Result<std::unique_ptr<Device>> make_device(const DeviceOptions& options) {
   }
   QUERN_ASSIGN_OR_RETURN(const KernelTable* kernels, choose_kernels(options.isa));
   const int num_threads = options.num_threads == 0 ? available_cpus() : options.num_threads;
-  return std::make_unique<CpuDevice>(num_threads, *kernels);
+  auto device = std::make_unique<CpuDevice>(num_threads, *kernels);
+  if (const int missing = device->num_missing_threads(); missing > 0) {
+    return fail::exhausted("The system gives {} of {} threads: memory or a limit is used up.",
+                           num_threads - missing, num_threads);
+  }
+  return device;
 }
 
 }  // namespace quern::cpu
