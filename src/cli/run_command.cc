@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -47,7 +48,7 @@ void extend_context(Engine& engine, const RunFlags& flags, size_t num_prompt) {
   const int64_t wanted =
       // A negative number of tokens, "until the model ends", asks for no length.
       static_cast<int64_t>(num_prompt) + std::max<int64_t>(flags.generate.max_tokens, 0);
-  const bool is_limited = flags.engine.context > 0;
+  const bool is_limited = flags.engine.context > 0 || engine.model().position_limit > 0;
   if (is_limited || flags.generate.max_tokens < 0 || wanted <= engine.context_length()) return;
   if (!flags.is_quiet) {
     print_status(
@@ -184,6 +185,11 @@ Result<void> save_prompt_cache(Engine& engine, const std::string& path, int32_t 
 // A grammar would be one more input of the run; receipts do not hold one.
 Result<void> check_receipt_flags(const RunFlags& flags) {
   if (flags.receipt.empty()) return {};
+  if (std::filesystem::path(flags.receipt).lexically_normal() ==
+      std::filesystem::path(flags.prompt_cache).lexically_normal()) {
+    return fail::invalid("--receipt and --prompt-cache would both be written to '{}'.",
+                         flags.receipt);
+  }
   if (flags.engine.numerics != "strict") {
     return fail::invalid("--receipt needs --numerics strict, not {}.", flags.engine.numerics);
   }

@@ -120,6 +120,14 @@ Result<ChatReply> ChatSession::answer(const std::string& user, const GenerateOpt
   // The last sampled token may not be in the cache yet: nobody fed it back.
   cached_.resize(std::min(cached_.size(), static_cast<size_t>(length)));
   if (!generation) return tl::unexpected(generation.error());
+  const bool is_unanswered =
+      generation->reason == StopReason::kCancelled && generation->tokens.empty();
+  // Stopped before the first token: as if the message had not been sent.
+  if (is_unanswered) {
+    reply.num_dropped_turns = 0;
+    reply.generation = std::move(*generation);
+    return reply;
+  }
   messages.push_back({"assistant", generation->text});
   messages_ = std::move(messages);
   reply.generation = std::move(*generation);

@@ -155,6 +155,21 @@ TEST_F(ChatSessionTest, TheReserveIsBounded) {
   }
 }
 
+// As if it had not been sent; what was run of it is reused.
+TEST_F(ChatSessionTest, AMessageStoppedBeforeItsAnswerIsForgotten) {
+  open();
+  GenerateOptions options = options_;
+  options.prefill_chunk = 1;
+  const auto stopped = session_->answer("hello", options, [](std::string_view) { return false; });
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->generation.reason, StopReason::kCancelled);
+  EXPECT_TRUE(session_->messages().empty());
+  const auto reply = session_->answer("hello", options_, {});
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->num_reused, 1);
+  EXPECT_EQ(session_->messages().size(), 2U);
+}
+
 // The user saw it.
 TEST_F(ChatSessionTest, AStoppedAnswerIsKeptAsFarAsItCame) {
   open();

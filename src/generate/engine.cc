@@ -76,6 +76,10 @@ Result<std::unique_ptr<Engine>> Engine::open(const std::string& path,
     return tl::unexpected(loaded.error().with_context(fmt::format("While loading '{}'", path)));
   }
   const LanguageModel& model = engine->model();
+  if (model.position_limit > 0 && options.context_length > model.position_limit) {
+    return fail::out_of_range("The context length is {}; '{}' has {} learned positions.",
+                              options.context_length, path, model.position_limit);
+  }
   engine->long_context_ = LongContext(model.long_context_threshold);
   engine->context_length_ =
       // May be set above the trained length on purpose: see allow_context().
@@ -143,8 +147,9 @@ std::shared_ptr<const TokenTrie> Engine::token_trie() {
   return token_trie_;
 }
 
-// Never lowers it.
+// Never lowers it. Learned positions end where their table ends.
 void Engine::allow_context(int64_t length) {
+  if (model().position_limit > 0) length = std::min(length, model().position_limit);
   context_length_ = std::max(context_length_, length);
 }
 
@@ -301,7 +306,8 @@ Result<int32_t> Engine::import_sequence(std::span<const int32_t> tokens,
 }
 
 // Long prompts in pieces: the memory of a run grows with its tokens, and its bits do not change.
-Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
+Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk,
+                                       const std::function<bool()>& goes_on) {
   if (chunk < 1) return fail::invalid("A chunk of {} tokens is below 1.", chunk);
   QUERN_TRY(check_feed(feed));
   const size_t total = feed.tokens.size();
@@ -311,6 +317,9 @@ Result<Tensor> Engine::forward_chunked(const Feed& feed, int64_t chunk) {
   const auto step = static_cast<size_t>(chunk);
   std::vector<std::byte> rows;
   for (size_t start = 0; start < total; start += step) {
+    if (start > 0 && goes_on && !goes_on()) {
+      return fail::with(ErrorCode::kCancelled, "Stopped after {} of {} tokens.", start, total);
+    }
     Feed part = feed;
     // The bits do not depend on where the cut lies: attention walks chunks of keys by their index.
     part.tokens = feed.tokens.subspan(start, std::min(step, total - start));

@@ -96,8 +96,11 @@ class Engine {
   // Errors: kOutOfRange at the context limit or for a token outside the vocabulary;
   // kInvalidArgument for a sequence that stands twice. After an error the sequences are as before.
   Result<Tensor> forward(std::span<const Feed> feeds);
-  // One feed, cut into runs of at most `chunk` tokens; the rows wanted of all of them.
-  Result<Tensor> forward_chunked(const Feed& feed, int64_t chunk);
+  // One feed, cut into runs of at most `chunk` tokens; the rows wanted of all of them. `goes_on` is
+  // asked before each run but the first; where it says no the result is kCancelled, and the sequence
+  // keeps what was run.
+  Result<Tensor> forward_chunked(const Feed& feed, int64_t chunk,
+                                 const std::function<bool()>& goes_on = {});
   // Drops tokens start .. start + count - 1 of the sequence and moves those behind them up: their
   // keys are rotated once, from their unrotated form, at the new positions. Needs
   // ModelOptions::is_evictable unless the span is at the end.

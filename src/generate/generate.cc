@@ -144,10 +144,14 @@ Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const in
   Chooser chooser(engine, options, prompt);
   Output output(engine, prompt.back(), options, sink, result);
   auto start = Clock::now();
-  QUERN_ASSIGN_OR_RETURN(
-      Tensor logits,
-      engine.forward_chunked({sequence, prompt, Feed::Logits::kLast}, options.prefill_chunk));
+  auto last = engine.forward_chunked({sequence, prompt, Feed::Logits::kLast}, options.prefill_chunk,
+                                     [&] { return !sink || sink(""); });
   result.prefill_seconds = seconds_since(start);
+  if (!last && last.error().code == ErrorCode::kCancelled) {
+    output.end(StopReason::kCancelled);
+    return result;
+  }
+  QUERN_ASSIGN_OR_RETURN(Tensor logits, std::move(last));
   start = Clock::now();
   while (true) {
     // The checks come before each choice, so that max_tokens = 0 only runs the prompt.

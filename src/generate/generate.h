@@ -59,7 +59,8 @@ struct Generation {
 // Told each piece of valid UTF-8 as it comes; returning false ends the generation.
 using TextSink = std::function<bool(std::string_view piece)>;
 
-// Appends the prompt (at least one token) to the sequence and samples from there on.
+// Appends the prompt (at least one token) to the sequence and samples from there on. A sink that
+// says no during the prompt leaves the part of it that was run, and no token.
 // Penalties count the tokens of the prompt too, so that they do not depend on what was cached.
 // Errors: of Engine::forward, Sampler and TokenConstraint; a prompt longer than the context.
 Result<Generation> generate(Engine& engine, int32_t sequence, std::span<const int32_t> prompt,

@@ -64,6 +64,18 @@ TEST_F(GenerateTest, StopsAfterTheTokensAskedFor) {
   EXPECT_EQ(none.reason, StopReason::kMaxTokens);
 }
 
+// Between the runs of the prompt, so that a long one can be left.
+TEST_F(GenerateTest, TheSinkCanStopThePrompt) {
+  ASSERT_GT(prompt_.size(), 1U);
+  GenerateOptions options = greedy_;
+  options.prefill_chunk = 1;
+  const Generation result = run(options, [](std::string_view) { return false; });
+  EXPECT_EQ(result.reason, StopReason::kCancelled);
+  EXPECT_TRUE(result.tokens.empty());
+  EXPECT_EQ(result.text, "");
+  EXPECT_EQ(engine_->kv().length(0).value(), 1);
+}
+
 // In pieces that are valid UTF-8.
 TEST_F(GenerateTest, TheSinkSeesTheText) {
   std::string seen;

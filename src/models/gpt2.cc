@@ -22,8 +22,7 @@ ValueId forward(ModelBuilder& m, const DecoderConfig& c) {
   const ModelInputs in = m.inputs();
   m.kv_cache(c);
   GraphBuilder& g = m.graph();
-  // One row for each position up to the trained context; a later position is outside the table,
-  // which embedding.token reports.
+  // One row for each position up to the trained context; there is none behind it.
   const ValueId table = m.weight("position_embd.weight", Shape{c.context, c.hidden});
   // [T, hidden]
   const ValueId positions =
@@ -52,7 +51,9 @@ Result<LanguageModel> build_gpt2(const Metadata& metadata, const WeightSource& w
                          read_decoder_config(metadata, weights, NormKind::kLayer));
   ModelBuilder builder(metadata, weights, options);
   builder.graph().output("logits", forward(builder, config));
-  return builder.finish(config.vocab, config.context);
+  QUERN_ASSIGN_OR_RETURN(LanguageModel model, builder.finish(config.vocab, config.context));
+  model.position_limit = config.context;
+  return model;
 }
 
 }  // namespace quern

@@ -26,6 +26,7 @@ struct LanguageModel {
   std::string architecture;
   int64_t vocab_size = 0;
   int64_t context_length = 0;  // tokens the model was trained for
+  int64_t position_limit = 0;  // positions that the weights hold (learned ones); 0: any
   // Tokens from which rows take the long rotary factors (longrope); 0: the model has one set.
   int64_t long_context_threshold = 0;
   int64_t num_parameters = 0;                   // elements of all weights in the file
