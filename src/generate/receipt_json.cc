@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/atomic_file.h"
@@ -122,6 +123,7 @@ class Reader {
 
   // Notes an error where it is missing.
   const ordered_json* member(const char* name) {
+    known_.emplace(name);
     if (object_.is_object()) {
       if (const auto it = object_.find(name); it != object_.end()) return &*it;
     }
@@ -177,6 +179,18 @@ class Reader {
     if (error_) return tl::unexpected(*error_);
     return {};
   }
+  // The same for an object that holds nothing else: a member that nobody looked at would say
+  // something unchecked.
+  Result<void> finish_whole() const {
+    QUERN_TRY(finish());
+    if (!object_.is_object()) return {};
+    for (const auto& [key, value] : object_.items()) {
+      if (!known_.contains(key)) {
+        return fail::invalid("The receipt's {} '{}' is unknown.", what_, key);
+      }
+    }
+    return {};
+  }
 
  private:
   // Within the range of T.
@@ -190,6 +204,7 @@ class Reader {
   const ordered_json& object_;
   std::string what_;
   std::optional<Error> error_;
+  std::set<std::string, std::less<>> known_;
 };
 
 // Errors name the member.
@@ -207,7 +222,7 @@ Result<void> read_model(const ordered_json& json, Receipt& receipt) {
       file_reader.read("path", file.path);
       file_reader.read("sha256", file.sha256);
       if (entry.contains("scale")) file_reader.read("scale", file.scale);
-      QUERN_TRY(file_reader.finish());
+      QUERN_TRY(file_reader.finish_whole());
       receipt.files.push_back(std::move(file));
     }
   }
@@ -220,7 +235,7 @@ Result<void> read_model(const ordered_json& json, Receipt& receipt) {
   if (receipt.num_model_files < 1 || receipt.num_model_files > receipt.files.size()) {
     reader.refuse("model_files", "does not fit the files");
   }
-  return reader.finish();
+  return reader.finish_whole();
 }
 
 // Overrides are written as i64; a larger number was never one.
@@ -257,13 +272,13 @@ Result<void> read_options(const ordered_json& json, Receipt& receipt) {
   reader.read("cache_type_v", value_type);
   const ordered_json* overrides = reader.member("overrides");
   // Before the words are looked up: an absent word has an error of its own already.
-  QUERN_TRY(reader.finish());
+  QUERN_TRY(reader.finish_whole());
   if (numerics != "strict") reader.refuse("numerics", "is not strict");
   const auto found = find_activations(activations);
   if (!found || *found == Activations::kAuto) reader.refuse("activations", "is not known");
   if (!find_dtype(key_type)) reader.refuse("cache_type_k", "is no dtype");
   if (!find_dtype(value_type)) reader.refuse("cache_type_v", "is no dtype");
-  QUERN_TRY(reader.finish());
+  QUERN_TRY(reader.finish_whole());
   receipt.activations = *found;
   receipt.key_type = *find_dtype(key_type);
   receipt.value_type = *find_dtype(value_type);
@@ -300,7 +315,7 @@ Result<void> read_sampler(const ordered_json& json, SamplerOptions& o) {
   reader.read("dynamic_temperature_exponent", o.dynamic_temperature.exponent);
   reader.read("logit_bias", biases);
   reader.read("order", order);
-  QUERN_TRY(reader.finish());
+  QUERN_TRY(reader.finish_whole());
   for (const std::string& text : biases) {
     QUERN_ASSIGN_OR_RETURN(const LogitBias bias, parse_logit_bias(text));
     o.logit_bias.push_back(bias);
@@ -329,7 +344,7 @@ Result<void> read_made_by(const ordered_json& json, Receipt& receipt) {
   reader.read("device", receipt.device);
   reader.read("arch", receipt.arch);
   reader.read("threads", receipt.threads);
-  return reader.finish();
+  return reader.finish_whole();
 }
 
 // Any operations: check_receipt() compares them.
@@ -337,7 +352,7 @@ Result<void> read_operations(const ordered_json& json, Receipt& receipt) {
   if (!json.is_object()) return fail::invalid("The receipt's operations are not an object.");
   Reader reader(json, "operation");
   for (const auto& [id, version] : json.items()) reader.read(id.c_str(), receipt.operations[id]);
-  return reader.finish();
+  return reader.finish_whole();
 }
 
 // A member that no reader looks at has no digest either: it would say something unchecked.
@@ -402,10 +417,22 @@ std::string receipt_to_json(const Receipt& receipt) {
 // Version, digests, then content.
 Result<Receipt> parse_receipt(std::string_view text) {
   // No exceptions: a text that is no JSON gives a discarded value.
-  const ordered_json json = ordered_json::parse(text, nullptr, false);
+  std::vector<std::set<std::string>> keys;  // of the objects around the text that is read
+  std::string twice;
+  const auto note_keys = [&](int, ordered_json::parse_event_t event, const ordered_json& value) {
+    if (event == ordered_json::parse_event_t::object_start) keys.emplace_back();
+    if (event == ordered_json::parse_event_t::object_end) keys.pop_back();
+    if (event == ordered_json::parse_event_t::key &&
+        !keys.back().insert(value.get<std::string>()).second) {
+      twice = value.get<std::string>();
+    }
+    return true;
+  };
+  const ordered_json json = ordered_json::parse(text, note_keys, false);
   if (json.is_discarded() || !json.is_object() || !json.contains("quern_receipt")) {
     return fail::invalid("It is not a receipt: a JSON object with 'quern_receipt' is expected.");
   }
+  if (!twice.empty()) return fail::invalid("The receipt has the key '{}' twice.", twice);
   Reader reader(json, "format");
   int version = 0;
   reader.read("quern_receipt", version);

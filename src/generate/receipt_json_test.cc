@@ -265,6 +265,30 @@ TEST(ReceiptJson, WrongMembersAreNamed) {
 }
 
 // What nothing reads has no digest, and a digest of nothing is no better.
+TEST(ReceiptJson, UnknownMembersOfPartsAreNamed) {
+  for (const char* part : {"made_by", "model", "options", "sampler"}) {
+    Json edited = example_json();
+    edited[part]["signed"] = true;
+    seal(edited);
+    EXPECT_EQ(error_of(edited), fmt::format("The receipt's {} 'signed' is unknown.", part));
+  }
+  Json edited = example_json();
+  edited["model"]["files"][0]["size"] = 1;
+  seal(edited);
+  EXPECT_EQ(error_of(edited), "The receipt's file 'size' is unknown.");
+}
+
+// The library keeps the last one, and a person may read the first.
+TEST(ReceiptJson, AKeyThatStandsTwiceIsRefused) {
+  std::string text = example_json().dump();
+  const size_t at = text.find("\"tokens\"");
+  ASSERT_NE(at, std::string::npos);
+  text.insert(at, "\"tokens\":[1,2,3],");
+  const auto receipt = parse_receipt(text);
+  ASSERT_FALSE(receipt);
+  EXPECT_EQ(receipt.error().message, "The receipt has the key 'tokens' twice.");
+}
+
 TEST(ReceiptJson, UnknownKeysAreNamed) {
   Json json = example_json();
   json["note"] = "made on a Monday";
