@@ -46,8 +46,8 @@ MappedFile::~MappedFile() {
 
 // Maps the whole file for reading. Pages are read when they are touched.
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
-  // Children of a host program must not inherit model files.
-  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Children of a host program must not inherit model files. A named pipe would wait for a writer.
+  const FileDescriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.fd < 0) {
     const auto code = errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kUnavailable;
     return fail::with(code, "File '{}' cannot be opened: {}.", path, std::strerror(errno));

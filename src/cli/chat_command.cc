@@ -153,7 +153,7 @@ Result<void> chat(ChatFlags& flags) {
   }
   LineEditor editor;
   while (const auto line = editor.read("> ")) {
-    if (line->empty()) continue;
+    if (line->find_first_not_of(" \t\r\n") == std::string::npos) continue;
     if (line->front() == '/') {
       if (!run_slash(session, *line)) break;
     } else {

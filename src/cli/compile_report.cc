@@ -59,10 +59,13 @@ nlohmann::ordered_json pass_json(const PassReport& pass) {
   return json;
 }
 
-// The symbols that models use, where they have values.
+// Those of models first, in their order; others where they have values.
+constexpr std::string_view kSymbols = "TSRABCDEFGHIJKLMNOPQUVWXYZ";
+
+// The symbols that have values.
 nlohmann::ordered_json symbols_json(const SymbolValues& symbols) {
   nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const char symbol : {'T', 'S', 'R'}) {
+  for (const char symbol : kSymbols) {
     // An unset symbol is negative.
     if (symbols.get(symbol) >= 0) json[std::string(1, symbol)] = symbols.get(symbol);
   }
@@ -134,7 +137,7 @@ void print_fused(const CompileReport& report) {
 // "T = 4, R = 1".
 std::string symbols_text(const SymbolValues& symbols) {
   std::string text;
-  for (const char symbol : {'T', 'S', 'R'}) {
+  for (const char symbol : kSymbols) {
     if (symbols.get(symbol) < 0) continue;
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", symbol, symbols.get(symbol));
   }
@@ -208,6 +211,17 @@ std::vector<FusedReport> report_fused(const Graph& graph) {
   return fused;
 }
 
+// Only the symbols that stand in the graph.
+SymbolValues symbols_of_graph(const Graph& graph, const SymbolValues& values) {
+  SymbolValues used;
+  for (const Value& value : graph.values()) {
+    for (const Dim& dim : value.type.dims) {
+      if (!dim.is_constant()) used.set(dim.symbol, values.get(dim.symbol));
+    }
+  }
+  return used;
+}
+
 // Nothing for backends that plan no memory.
 Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
                                                 const std::vector<MemoryPhase>& phases) {
@@ -219,6 +233,7 @@ Result<std::vector<MemoryReport>> report_memory(const Artifact& artifact,
     QUERN_ASSIGN_OR_RETURN(const auto shapes, resolve_shapes(graph, phase.symbols));
     MemoryReport report{.phase = phase, .sizes = {}, .high_water_node = {}, .storages = {}};
     QUERN_ASSIGN_OR_RETURN(report.sizes, size_plan(graph, *plan, shapes));
+    report.phase.symbols = symbols_of_graph(graph, phase.symbols);
     report.high_water_node =
         step_name(graph, *plan, static_cast<int32_t>(report.sizes.high_water_step));
     report.storages = report_storages(graph, *plan, report.sizes);

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 
 #include "base/fail.h"
 #include "base/thread_pool.h"
@@ -115,11 +117,30 @@ Result<void> write_outputs(const ExecFlags& flags, const RunResult& result) {
   return write_safetensors(flags.outputs_file, tensors);
 }
 
+// A name that is given twice: one of the two would be lost in silence.
+Result<void> check_names_once(const std::vector<std::string>& assignments, const char* option) {
+  std::set<std::string> names;
+  for (const std::string& text : assignments) {
+    QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, option));
+    if (names.insert(parts.first).second) continue;
+    return fail::invalid("{} {} is given twice.", option, parts.first);
+  }
+  return {};
+}
+
 // Before anything is read or run.
 Result<void> check_output_files(const ExecFlags& flags) {
+  QUERN_TRY(check_names_once(flags.outputs, "--output"));
+  QUERN_TRY(check_names_once(flags.inputs, "--input"));
+  QUERN_TRY(check_names_once(flags.variables, "--set"));
+  std::set<std::filesystem::path> files{
+      std::filesystem::path(flags.outputs_file).lexically_normal()};
   for (const std::string& text : flags.outputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
     QUERN_TRY(check_tensor_path(parts.second, fmt::format("--output {}", parts.first)));
+    if (!files.insert(std::filesystem::path(parts.second).lexically_normal()).second) {
+      return fail::invalid("Two outputs would be written to '{}'.", parts.second);
+    }
   }
   if (flags.outputs_file.empty() || flags.outputs_file.ends_with(".safetensors")) return {};
   return fail::invalid(

@@ -5,6 +5,7 @@
 #include <editline/readline.h>
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -18,6 +19,10 @@ namespace quern::cli {
 // Editing and history only where a person types.
 LineEditor::LineEditor() : is_terminal_(::isatty(STDIN_FILENO) == 1) {
   if (!is_terminal_) return;
+  // libedit decodes keys by the locale, and drops those that it does not know.
+  if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");
+  }
   history_file_ = read_environment().home + "/.quern_history";
   using_history();
   // No file, no history: the first session has none.
@@ -34,6 +39,8 @@ std::optional<std::string> LineEditor::read_line(const std::string& prompt) {
   std::string line;
   if (!is_terminal_) {
     if (!std::getline(std::cin, line)) return std::nullopt;
+    // Lines of a file from another system.
+    if (line.ends_with('\r')) line.pop_back();
     return line;
   }
   // libedit allocates the line with malloc.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/fail.h"
@@ -132,10 +133,10 @@ Result<void> write_results(const OpDef& op, const RunResult& result,
 
 // Two outputs in one file would leave one of them; a name that is of no format would mislead.
 Result<void> check_output_files(const std::vector<PortValue>& files) {
-  std::set<std::string> paths;
+  std::set<std::filesystem::path> paths;
   for (const PortValue& file : files) {
     QUERN_TRY(check_tensor_path(file.text, fmt::format("--output {}", file.name)));
-    if (!paths.insert(file.text).second) {
+    if (!paths.insert(std::filesystem::path(file.text).lexically_normal()).second) {
       return fail::invalid("Two outputs would be written to '{}'.", file.text);
     }
   }

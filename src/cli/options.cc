@@ -86,6 +86,22 @@ struct ElementOf<std::vector<T>> {
   using Type = T;
 };
 
+// "--name=" is the name and an empty value; the library would take the next argument as the value.
+std::vector<std::string> split_empty_values(const std::vector<std::string>& arguments) {
+  std::vector<std::string> split;
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    if (argument.starts_with("--") && equals != std::string::npos &&
+        equals + 1 == argument.size()) {
+      split.push_back(argument.substr(0, equals));
+      split.emplace_back();
+    } else {
+      split.push_back(argument);
+    }
+  }
+  return split;
+}
+
 }  // namespace
 
 // Each call hands its wish to the library and gives the handle back, so that calls chain.
@@ -164,7 +180,7 @@ Option Option::repeatable() {
 
 // The separator joins what one argument holds; repeated arguments add up.
 Option Option::comma_separated() {
-  option_->delimiter(',');
+  option_->delimiter(',')->allow_extra_args(false);
   return *this;
 }
 
@@ -281,11 +297,23 @@ OptionSet Program::add_command(const std::string& name, const std::string& summa
 }
 
 // Names what is wrong and what there is.
-std::string Program::usage_error(const CLI::ParseError& error, std::string_view first) const {
-  if (first.empty()) return "No command was given.";
+std::string Program::usage_error(const CLI::ParseError& error,
+                                 const std::vector<std::string>& arguments) const {
+  if (arguments.empty()) return "No command was given.";
+  const std::string& first = arguments.front();
   if (!first.starts_with('-') && !has_command(first)) {
     return fmt::format("There is no command '{}'; the commands are {}.", first,
                        fmt::join(commands_, ", "));
+  }
+  // The library looks for what is missing first; but a name that does not exist comes before it.
+  if (error.get_name() == "RequiredError") {
+    const CLI::App* app = has_command(first) ? app_->get_subcommand(first) : app_.get();
+    for (const std::string& argument : arguments) {
+      const std::string name = argument.substr(0, argument.find('='));
+      if (name.size() > 2 && name.starts_with("--") && app->get_option_no_throw(name) == nullptr) {
+        return fmt::format("There is no option '{}'.", name);
+      }
+    }
   }
   const std::string what = error.what();
   // "--threads: 1 required INT missing" and the like: the name is all that helps.
@@ -303,15 +331,19 @@ std::string Program::usage_error(const CLI::ParseError& error, std::string_view 
 
 // The library throws; nothing leaves this function but a code.
 std::optional<int> Program::parse(int argc, char** argv) {
+  const std::vector<std::string> arguments =
+      split_empty_values({argv + std::min(argc, 1), argv + argc});
   try {
-    app_->parse(argc, argv);
+    // It takes them from the back.
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app_->parse(std::move(reversed));
     // --help and --version arrive as exceptions of this kind.
   } catch (const CLI::Success& help) {
     return app_->exit(help);
   } catch (const CLI::ParseError& error) {
-    const std::string_view first = argc > 1 ? argv[1] : "";
-    print_status("quern: {}\n'quern {}--help' shows what there is.\n", usage_error(error, first),
-                 has_command(first) ? std::string(first) + " " : "");
+    const std::string first = arguments.empty() ? "" : arguments.front();
+    print_status("quern: {}\n'quern {}--help' shows what there is.\n",
+                 usage_error(error, arguments), has_command(first) ? first + " " : "");
     return 2;
   }
   return std::nullopt;

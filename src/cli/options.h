@@ -112,8 +112,8 @@ class Program {
 
  private:
   // One sentence on what is wrong with the command line.
-  // `first` is the first argument, or empty.
-  std::string usage_error(const CLI::ParseError& error, std::string_view first) const;
+  std::string usage_error(const CLI::ParseError& error,
+                          const std::vector<std::string>& arguments) const;
   bool has_command(std::string_view name) const;
 
   // And the names, for errors.

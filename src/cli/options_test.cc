@@ -103,6 +103,13 @@ TEST_F(OptionsTest, ValuesReachTheirTargets) {
   EXPECT_TRUE(t_.flag);
 }
 
+// The library would take the next argument as the value.
+TEST_F(OptionsTest, NothingBehindAnEqualsSignIsAnEmptyText) {
+  EXPECT_EQ(parse({"go", "m", "--list=", "--flag"}), -1) << error_;
+  EXPECT_EQ(t_.list, (std::vector<std::string>{""}));
+  EXPECT_TRUE(t_.flag);
+}
+
 // In either case, to the largest that fits.
 TEST_F(OptionsTest, SizesHaveUnits) {
   const auto size = [this](const char* text) {
@@ -151,6 +158,9 @@ TEST_F(OptionsTest, TheFormOfTheLineIsChecked) {
   EXPECT_EQ(refusal({"go", "m", "n"}), "quern: The following argument was not expected: n.");
   EXPECT_EQ(refusal({"go", "m", "--count"}, false), "quern: --count needs a value.");
   EXPECT_EQ(refusal({"go", "m", "--flag", "--size", "1"}), "quern: --size excludes --flag.");
+  // Before what is missing: MODEL and one of the choice are.
+  EXPECT_EQ(refusal({"go", "--flga"}, false), "quern: There is no option '--flga'.");
+  EXPECT_EQ(refusal({"--flga=3"}, false), "quern: There is no option '--flga'.");
   EXPECT_EQ(refusal({"go", "m", "--jitter", "1"}), "quern: --jitter requires --seed.");
   EXPECT_EQ(refusal({"go", "m"}, false),
             "quern: Exactly 1 option from [--text,--file] is required.");

@@ -10,6 +10,12 @@
 #include "base/fail.h"
 
 namespace quern::cli {
+namespace {
+
+// Far more than a text has; a device such as /dev/zero has no end.
+constexpr size_t kMostText = size_t{1} << 30;
+
+}  // namespace
 
 // Errors: kNotFound where there is no such file, kUnavailable for all else; both name the path.
 Result<std::string> read_text_file(const std::string& path) {
@@ -24,6 +30,10 @@ Result<std::string> read_text_file(const std::string& path) {
   std::array<char, 1 << 16> piece;
   while (const size_t size = std::fread(piece.data(), 1, piece.size(), file.get())) {
     text.append(piece.data(), size);
+    if (text.size() > kMostText) {
+      return fail::exhausted("File '{}' holds more than {} MiB; the limit is for text.", path,
+                             kMostText >> 20);
+    }
   }
   // fread() gives 0 at the end and after an error alike; a folder opens and fails here.
   if (std::ferror(file.get()) != 0) {

@@ -45,7 +45,11 @@ Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, bool has_tokens
 Result<void> verify(const VerifyFlags& flags, bool has_tokens) {
   QUERN_ASSIGN_OR_RETURN(const ModelFiles files, flags.engine.open_files());
   QUERN_ASSIGN_OR_RETURN(const auto tokens, tokens_of(flags, has_tokens, files));
+  if (flags.engine.has_no_parity_gate) {
+    return fail::invalid("--no-parity-gate has no effect on 'quern verify', which has no gate.");
+  }
   VerifyOptions options;
+  options.pack_cache = flags.engine.pack_cache;
   options.device = flags.engine.device;
   options.device_options = {flags.engine.threads, flags.engine.isa};
   options.against = flags.against;
@@ -112,7 +116,7 @@ void set_up_verify(OptionSet& command, Action& action) {
   command.footer(
       "Examples:\n"
       "  quern verify model.gguf --device cpu --against reference\n"
-      "  quern verify model.gguf --device vulkan --against cpu --save replay");
+      "  quern verify model.gguf --device cpu --isa avx2 --save replay");
   action = [flags, tokens] { return verify(*flags, tokens.is_given()); };
 }
 

@@ -3,6 +3,8 @@
 // it.
 #include "generate/parity_gate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -191,6 +193,15 @@ Result<void> ParityGate::check(Executable& executable) const {
     QUERN_ASSIGN_OR_RETURN(const std::vector<float> expected, run_reference(subject_));
     write_cached(cache_path(subject_), expected);
     verdict = compare(subject_, logits, expected);
+  }
+  if (!verdict && !subject_.pack_cache.empty()) {
+    Error error = verdict.error();
+    error.message += fmt::format(
+        " Or a file of packed weights in '{}' is damaged: without packed-*.bin there the weights "
+        "are "
+        "packed anew.",
+        subject_.pack_cache);
+    return tl::unexpected(std::move(error));
   }
   QUERN_TRY(verdict);
   // Named after loading, which may have written packed weights.

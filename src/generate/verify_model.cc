@@ -64,6 +64,8 @@ Result<VerifyReport> verify_model(const ModelFiles& files, std::span<const int32
   }
   QUERN_ASSIGN_OR_RETURN(const OpenDevice device,
                          open_device(backends, options.device, options.device_options));
+  if (!options.pack_cache.empty())
+    QUERN_TRY(device.device->keep_packed_weights(options.pack_cache));
   QUERN_ASSIGN_OR_RETURN(const OpenDevice against,
                          open_device(backends, options.against, options.against_options));
   VerifyReport report;

@@ -13,6 +13,7 @@ namespace quern {
 struct VerifyOptions {
   std::string device = "cpu";
   DeviceOptions device_options;
+  std::string pack_cache;  // folder of packed weights of the device; empty: it packs anew
   std::string against = "reference";
   DeviceOptions against_options;
   Numerics numerics = Numerics::kStrict;

@@ -2,6 +2,7 @@
 #include "quern/buffer.h"
 
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -101,6 +102,13 @@ std::byte* map_huge_pages(int64_t size_bytes) {
   return begin + before;
 }
 
+// Memory and swap space in bytes.
+int64_t memory_of_machine() {
+  struct sysinfo info {};
+  if (::sysinfo(&info) != 0) return INT64_MAX;
+  return static_cast<int64_t>((info.totalram + info.totalswap) * info.mem_unit);
+}
+
 // Whether `size` bytes from `offset` lie inside `limit`; the sum may not overflow.
 Result<void> check_range(int64_t offset, int64_t size, int64_t limit) {
   const auto end = checked_add(offset, size);
@@ -121,6 +129,11 @@ Buffer::Buffer(std::shared_ptr<BufferStorage> storage)
 // nothing.
 Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   if (size_bytes < 0) return fail::invalid("A buffer of {} bytes is negative.", size_bytes);
+  // Pages come when they are touched, so the system would promise more than there is.
+  if (size_bytes > memory_of_machine()) {
+    return fail::exhausted("{} bytes of host memory are not available: the machine has {}.",
+                           size_bytes, memory_of_machine());
+  }
   if (size_bytes >= kHugePage) {
     std::byte* data = map_huge_pages(size_bytes);
     if (data == nullptr)

@@ -70,6 +70,38 @@ TEST_F(Commands, ExecRunsAManifestFromFiles) {
               "logits");
 }
 
+// Of two values or files one would be lost in silence.
+TEST_F(Commands, ExecTakesNothingTwice) {
+  const std::string command =
+      "exec " + data("mlp.yaml") + " --inputs " + data("mlp_inputs.safetensors");
+  const std::string y = folder_.file("y.npy");
+  expect_part(quern(command + " --output logits=" + y +
+                    " --output probabilities=" + folder_.file("./y.npy")),
+              1, "Two outputs would be written to");
+  expect_part(
+      quern(command + " --output logits=" + y + " --output logits=" + folder_.file("z.npy")), 1,
+      "--output logits is given twice.");
+  expect_part(quern(command + " --set layers=2 --set layers=3"), 1, "--set layers is given twice.");
+  expect_part(quern(command + " --input x=a.npy --input x=b.npy"), 1, "--input x is given twice.");
+}
+
+// A constant that would become another number is refused with its line.
+TEST_F(Commands, ConstantsKeepTheirValues) {
+  const auto exec_constant = [&](const std::string& values, const std::string& dtype) {
+    const std::string path = folder_.file("c.yaml");
+    std::ofstream(path) << "quern: 1\nconstants:\n  c: {shape: [1], values: [" << values
+                        << "], dtype: " << dtype << "}\noutputs: {y: c}\n";
+    return quern("exec " + path);
+  };
+  expect_part(exec_constant("127", "i8"), 0, "127");
+  expect_part(exec_constant("300", "i8"), 1,
+              "c.yaml:3: The constant 'c' has the value 300, which i8");
+  expect_part(exec_constant("1.5", "i32"), 1, "the value 1.5, which i32 cannot hold");
+  expect_part(exec_constant("-1", "u8"), 1, "the value -1, which u8 cannot hold");
+  expect_part(exec_constant("nan", "i64"), 1, "which i64 cannot hold");
+  expect_part(exec_constant("1.5", "f32"), 0, "1.5");
+}
+
 // With file and line.
 TEST_F(Commands, ExecSaysWhatIsWrong) {
   const std::string command = "exec " + data("mlp.yaml");
@@ -108,6 +140,10 @@ TEST_F(Commands, OptionsWithoutEffectAreRefused) {
   expect_part(quern("compile " + mlp + " --threads 2"), 1, "--threads 2 has no effect");
   expect_part(quern("compile " + mlp + " --isa mmx"), 1, "mmx");
   expect_part(quern("compile " + mlp), 0, "nodes");
+  expect_part(quern("verify " + model() + " --no-parity-gate"), 1,
+              "--no-parity-gate has no effect");
+  // The symbols of the graph, not those that models have.
+  expect_part(quern("compile " + mlp + " --bind T=13"), 0, "Memory of run (T = 13)");
 }
 
 // To the same graph.

@@ -37,7 +37,7 @@ TEST_F(CliErrors, TheCommandMustBeKnown) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_TRUE(run.errors.starts_with("quern: There is no command 'nope'; the commands are run, "))
       << run.errors;
-  expect_usage({"--nope"}, "A subcommand is required.");
+  expect_usage({"--nope"}, "There is no option '--nope'.");
 }
 
 // Usage errors have their own exit code.

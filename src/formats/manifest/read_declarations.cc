@@ -1,5 +1,7 @@
 // The sections of a manifest around its nodes.
 // Every section has short forms; all of them become the same declarations.
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "formats/manifest/declarations.h"
@@ -8,6 +10,36 @@
 
 namespace quern::manifest {
 namespace {
+
+// What a whole number of this type may be; constants are numbers of f64, so that 64-bit types end
+// where it stops counting one by one. Nothing for other types.
+struct IntegerLimits {
+  double low;
+  double high;
+};
+std::optional<IntegerLimits> integer_limits(DType dtype) {
+  constexpr double kExact = 0x1p53;
+  switch (dtype) {
+    case DType::kI8:
+      return IntegerLimits{-128, 127};
+    case DType::kU8:
+      return IntegerLimits{0, 255};
+    case DType::kI16:
+      return IntegerLimits{-32768, 32767};
+    case DType::kU16:
+      return IntegerLimits{0, 65535};
+    case DType::kI32:
+      return IntegerLimits{-0x1p31, 0x1p31 - 1};
+    case DType::kU32:
+      return IntegerLimits{0, 0x1p32 - 1};
+    case DType::kI64:
+      return IntegerLimits{-kExact, kExact};
+    case DType::kU64:
+      return IntegerLimits{0, kExact};
+    default:
+      return std::nullopt;
+  }
+}
 
 // Of values that name no type: what the manifest computes in.
 DType default_dtype(Precision precision) {
@@ -118,16 +150,21 @@ class ValueReader {
         decl.type.dims = {Dim::constant(static_cast<int64_t>(node.items.size()))};
       }
     }
-    if (values->is_scalar()) {
-      QUERN_ASSIGN_OR_RETURN(const double value, number_of(*values, what));
-      decl.values = {value};
-      return {};
-    }
+    if (values->is_scalar()) return read_element(*values, what, decl);
     QUERN_TRY(expect_sequence(*values, what));
-    for (const YamlNode& item : values->items) {
-      QUERN_ASSIGN_OR_RETURN(const double value, number_of(item, what));
-      decl.values.push_back(value);
+    for (const YamlNode& item : values->items) QUERN_TRY(read_element(item, what, decl));
+    return {};
+  }
+
+  // One number, which an integer type must hold as it is.
+  Result<void> read_element(const YamlNode& node, const std::string& what, ValueDecl& decl) const {
+    QUERN_ASSIGN_OR_RETURN(const double value, number_of(node, what));
+    const auto limits = integer_limits(decl.type.dtype);
+    if (limits && (std::trunc(value) != value || value < limits->low || value > limits->high)) {
+      return error_at(node.place, fmt::format("{} has the value {}, which {} cannot hold.", what,
+                                              node.text, dtype_name(decl.type.dtype)));
     }
+    decl.values.push_back(value);
     return {};
   }
 
