@@ -58,24 +58,6 @@ Result<void> Device::keep_packed_weights(const std::string& folder) {
                              capabilities().arch);
 }
 
-// By support alone, which is all that a backend with one kernel per operation can say.
-KernelChoice Backend::choose_kernel(const Graph&, const Node& node, const Capabilities&) const {
-  const Support support = supports(*node.op);
-  switch (support.kind) {
-    case Support::Kind::kDirect:
-      return {node.op->id, "The backend has a kernel of its own."};
-    case Support::Kind::kRegistry:
-      return {"reference kernel", "The backend lists no kernel of its own."};
-    case Support::Kind::kComposite:
-      return {"expansion", "The operation is made of others."};
-    case Support::Kind::kGraphOnly:
-      return {"none", "The value is there when a run starts."};
-    case Support::Kind::kMissing:
-      break;
-  }
-  return {"none", support.reason};
-}
-
 // Linear: graphs have few outputs.
 // Null for a name that the run did not give; owned by the result.
 const Tensor* RunResult::find(std::string_view name) const {
