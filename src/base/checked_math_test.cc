@@ -49,7 +49,7 @@ TEST(CheckedMath, CeilDivideCountsThePieces) {
   EXPECT_EQ(ceil_divide(6, 5), 2);
   EXPECT_EQ(ceil_divide(7, 1), 7);
   // The largest argument that the contract a + b < 2^63 allows for b = 64.
-  EXPECT_EQ(ceil_divide(kMax - 63, 64), kMax / 64);
+  EXPECT_EQ(ceil_divide(kMax - 64, 64), kMax / 64);
 }
 
 // Multiples stay.

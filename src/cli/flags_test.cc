@@ -236,8 +236,9 @@ TEST(SamplerFlags, UnenforcedKeywordsAreNamed) {
   std::ofstream(schema)
       << R"({"type": "array", "items": {"type": "integer"}, "uniqueItems": true})";
   for (const bool is_quiet : {false, true}) {
+    Program program("quern", "", "", "");
     SamplerFlags flags;
-    ASSERT_EQ(parse(flags, {"--json-schema", schema}), "");
+    ASSERT_EQ(parse_with(program, flags, {"--json-schema", schema}), "");
     GenerateOptions generate;
     testing::internal::CaptureStderr();
     ASSERT_TRUE(flags.apply_to(generate, is_quiet));
