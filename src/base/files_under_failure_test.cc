@@ -128,6 +128,8 @@ TEST_F(FilesUnderFailure, FoldersAndPipesAreNoTargets) {
   EXPECT_EQ(AtomicFile::create(pipe).error().message,
             "'" + pipe + "' exists and is not a regular file.");
   EXPECT_EQ(MappedFile::open(folder_.path()).error().code, ErrorCode::kUnavailable);
+  // Without a writer: opening it in the usual way would wait for one.
+  EXPECT_EQ(MappedFile::open(pipe).error().code, ErrorCode::kUnavailable);
 }
 
 // They may still be writing.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -28,6 +30,27 @@ TEST(ThreadPool, RunsEachChunkOnce) {
       for (const int hit : hits) EXPECT_EQ(hit, 1);
     }
   }
+}
+
+// The result of a child whose address space is too small for the stacks of 64 threads: 0 where the
+// pool says so and works all the same.
+int run_with_little_memory() {
+  const rlimit limit{300 << 20, 300 << 20};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) return 1;
+  ThreadPool pool(64);
+  if (pool.num_missing() == 0) return 2;
+  std::atomic<int64_t> sum{0};
+  pool.run(1000, [&](int64_t chunk, int) { sum += chunk; });
+  return sum == 499'500 ? 0 : 3;
+}
+
+// It used to wait for ever for the threads that had been started.
+TEST(ThreadPoolDeathTest, MissingThreadsAreCountedAndNotNeeded) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "Skipped: a sanitizer needs all of the address space.";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(::_exit(run_with_little_memory()), testing::ExitedWithCode(0), "");
 }
 
 // A late worker must not take the next job's chunks.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/graph_source.h"
 #include "quern/op.h"
 
 namespace quern::cli {
@@ -214,11 +215,7 @@ std::vector<FusedReport> report_fused(const Graph& graph) {
 // Only the symbols that stand in the graph.
 SymbolValues symbols_of_graph(const Graph& graph, const SymbolValues& values) {
   SymbolValues used;
-  for (const Value& value : graph.values()) {
-    for (const Dim& dim : value.type.dims) {
-      if (!dim.is_constant()) used.set(dim.symbol, values.get(dim.symbol));
-    }
-  }
+  for (const char symbol : symbols_of(graph)) used.set(symbol, values.get(symbol));
   return used;
 }
 

@@ -1,7 +1,6 @@
 // quern conform: the conformance suite on a backend, and its certificate.
 // The suite compares every operation with the reference and with the rules of its documentation.
 #include <fmt/format.h>
-#include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/fail.h"
@@ -9,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/device_flags.h"
 #include "cli/isa_flag.h"
+#include "cli/output_paths.h"
 #include "cli/progress_bar.h"
 #include "conformance/conform.h"
 #include "quern/op.h"
@@ -50,10 +50,7 @@ Result<void> check_filter(const Backend& backend, const std::string& filter) {
 
 // Exit code 1 where a claim of the backend does not hold.
 Result<void> conform(ConformFlags flags, bool has_threads) {
-  if (!flags.html.empty() && std::filesystem::path(flags.html).lexically_normal() ==
-                                 std::filesystem::path(flags.json).lexically_normal()) {
-    return fail::invalid("--json and --html would both be written to '{}'.", flags.html);
-  }
+  QUERN_TRY(check_distinct({flags.json, flags.html}));
   const BackendRegistry registry = register_backends();
   QUERN_ASSIGN_OR_RETURN(const Backend* backend, registry.find(flags.backend));
   QUERN_TRY(check_filter(*backend, flags.options.filter));

@@ -50,7 +50,7 @@ void EngineFlags::add_to(OptionSet& command, bool has_context_option) {
   command.add_option("--lora", adapters, "Low-rank adapter FILE[=SCALE]; repeatable").repeatable();
   command.add_option("--pack-cache", pack_cache,
                      "Folder that keeps packed weights, so that the next load maps them");
-  command.add_flag("--no-parity-gate", has_no_parity_gate,
+  command.add_flag("--no-parity-gate", skips_parity_gate,
                    "Serve the model without comparing one token with the reference first");
   passes.add_to(command);
   add_context_options(command, has_context_option);
@@ -181,7 +181,7 @@ Result<EngineOptions> EngineFlags::options() const {
   options.overrides = overrides();
   QUERN_TRY(passes.apply(options.compile));
   QUERN_ASSIGN_OR_RETURN(options.adapters, adapter_files());
-  options.has_parity_gate = !has_no_parity_gate;
+  options.has_parity_gate = !skips_parity_gate;
   options.cache_folder = read_environment().cache_folder;
   options.program_stamp = program_stamp();
   return options;

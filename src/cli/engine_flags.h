@@ -36,7 +36,7 @@ struct EngineFlags {
   std::optional<double> rope_factor;
   std::string rope_scaling;
   std::optional<int64_t> rope_original_context;
-  bool has_no_parity_gate = false;
+  bool skips_parity_gate = false;
   PassFlags passes;
 
   // Adds MODEL, --device, --threads, --isa, --numerics, --activations and, in a group of their

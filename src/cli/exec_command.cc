@@ -4,13 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
+#include "cli/output_paths.h"
 #include "cli/pass_flags.h"
 #include "cli/tensor_files.h"
 #include "formats/manifest/manifest.h"
@@ -133,15 +133,13 @@ Result<void> check_output_files(const ExecFlags& flags) {
   QUERN_TRY(check_names_once(flags.outputs, "--output"));
   QUERN_TRY(check_names_once(flags.inputs, "--input"));
   QUERN_TRY(check_names_once(flags.variables, "--set"));
-  std::set<std::filesystem::path> files{
-      std::filesystem::path(flags.outputs_file).lexically_normal()};
+  std::vector<std::string> files = {flags.outputs_file};
   for (const std::string& text : flags.outputs) {
     QUERN_ASSIGN_OR_RETURN(const auto parts, split_assignment(text, "--output"));
     QUERN_TRY(check_tensor_path(parts.second, fmt::format("--output {}", parts.first)));
-    if (!files.insert(std::filesystem::path(parts.second).lexically_normal()).second) {
-      return fail::invalid("Two outputs would be written to '{}'.", parts.second);
-    }
+    files.push_back(parts.second);
   }
+  QUERN_TRY(check_distinct(files));
   if (flags.outputs_file.empty() || flags.outputs_file.ends_with(".safetensors")) return {};
   return fail::invalid(
       "--outputs: '{}' does not end in .safetensors, which is what it is written "

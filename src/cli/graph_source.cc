@@ -25,6 +25,8 @@ bool is_model_file(const std::string& path) {
   return std::string_view(magic, sizeof(magic)) == "GGUF";
 }
 
+}  // namespace
+
 // Of all values; none has another one than the inputs that it is made of.
 std::set<char> symbols_of(const Graph& graph) {
   std::set<char> symbols;
@@ -35,8 +37,6 @@ std::set<char> symbols_of(const Graph& graph) {
   }
   return symbols;
 }
-
-}  // namespace
 
 // For the head of reports.
 std::string GraphSource::description() const {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cli/engine_flags.h"
@@ -26,6 +27,9 @@ struct GraphSource {
 // manifest, anything else must be a graph's text. Weights are not read.
 // Errors name the path.
 Result<GraphSource> open_graph_source(const EngineFlags& flags);
+
+// The letters of its symbolic extents.
+std::set<char> symbols_of(const Graph& graph);
 
 // Values for the symbols of `graph`: those given as "T=4", else `fallback`.
 // Errors: a text that is no binding of a letter to a number of 0 or more; a letter that is no

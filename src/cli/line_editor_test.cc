@@ -78,6 +78,7 @@ class Typist {
     if (child_ == 0) {
       ::setenv("HOME", home.c_str(), 1);
       ::setenv("TERM", "dumb", 1);
+      ::setenv("LC_ALL", "C", 1);
       {
         LineEditor editor;
         while (const auto message = editor.read("> ")) {
@@ -166,6 +167,16 @@ TEST(LineEditorTerminal, AnInterruptDropsTheWholeMessage) {
   ASSERT_TRUE(typist.type_at("... ", "lines\n"));
   ASSERT_TRUE(typist.type_at("> ", kEndOfInput));
   EXPECT_EQ(typist.messages(), "<first><two\nlines>");
+}
+
+// Whatever the locale of the machine.
+TEST(LineEditorTerminal, AnyCharacterArrives) {
+  const test::TemporaryFolder home("line_editor");
+  Typist typist(home.path());
+  if (!typist.is_running()) GTEST_SKIP() << "Skipped: there is no pseudo terminal.";
+  ASSERT_TRUE(typist.type_at("> ", "caf\u00e9 \u65e5\u672c \U0001f600\n"));
+  ASSERT_TRUE(typist.type_at("> ", kEndOfInput));
+  EXPECT_EQ(typist.messages(), "<caf\u00e9 \u65e5\u672c \U0001f600>");
 }
 
 }  // namespace

@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 
 #include "base/fail.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
 #include "cli/device_flags.h"
 #include "cli/isa_flag.h"
+#include "cli/output_paths.h"
 #include "cli/tensor_files.h"
 #include "conformance/host_values.h"
 #include "conformance/inventory.h"
@@ -133,14 +132,12 @@ Result<void> write_results(const OpDef& op, const RunResult& result,
 
 // Two outputs in one file would leave one of them; a name that is of no format would mislead.
 Result<void> check_output_files(const std::vector<PortValue>& files) {
-  std::set<std::filesystem::path> paths;
+  std::vector<std::string> paths;
   for (const PortValue& file : files) {
     QUERN_TRY(check_tensor_path(file.text, fmt::format("--output {}", file.name)));
-    if (!paths.insert(std::filesystem::path(file.text).lexically_normal()).second) {
-      return fail::invalid("Two outputs would be written to '{}'.", file.text);
-    }
+    paths.push_back(file.text);
   }
-  return {};
+  return check_distinct(paths);
 }
 
 // Through a graph of one node: there is one way to run anything.

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cmath>
-#include <filesystem>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include "cli/console.h"
 #include "cli/engine_flags.h"
 #include "cli/interrupt.h"
+#include "cli/output_paths.h"
 #include "cli/sampler_flags.h"
 #include "cli/token_list.h"
 #include "generate/generate.h"
@@ -185,11 +185,7 @@ Result<void> save_prompt_cache(Engine& engine, const std::string& path, int32_t 
 // A grammar would be one more input of the run; receipts do not hold one.
 Result<void> check_receipt_flags(const RunFlags& flags) {
   if (flags.receipt.empty()) return {};
-  if (std::filesystem::path(flags.receipt).lexically_normal() ==
-      std::filesystem::path(flags.prompt_cache).lexically_normal()) {
-    return fail::invalid("--receipt and --prompt-cache would both be written to '{}'.",
-                         flags.receipt);
-  }
+  QUERN_TRY(check_distinct({flags.receipt, flags.prompt_cache}));
   if (flags.engine.numerics != "strict") {
     return fail::invalid("--receipt needs --numerics strict, not {}.", flags.engine.numerics);
   }

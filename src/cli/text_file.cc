@@ -31,7 +31,7 @@ Result<std::string> read_text_file(const std::string& path) {
   while (const size_t size = std::fread(piece.data(), 1, piece.size(), file.get())) {
     text.append(piece.data(), size);
     if (text.size() > kMostText) {
-      return fail::exhausted("File '{}' holds more than {} MiB; the limit is for text.", path,
+      return fail::exhausted("File '{}' holds more than {} MiB, the limit for text.", path,
                              kMostText >> 20);
     }
   }

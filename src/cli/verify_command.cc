@@ -45,7 +45,7 @@ Result<std::vector<int32_t>> tokens_of(const VerifyFlags& flags, bool has_tokens
 Result<void> verify(const VerifyFlags& flags, bool has_tokens) {
   QUERN_ASSIGN_OR_RETURN(const ModelFiles files, flags.engine.open_files());
   QUERN_ASSIGN_OR_RETURN(const auto tokens, tokens_of(flags, has_tokens, files));
-  if (flags.engine.has_no_parity_gate) {
+  if (flags.engine.skips_parity_gate) {
     return fail::invalid("--no-parity-gate has no effect on 'quern verify', which has no gate.");
   }
   VerifyOptions options;

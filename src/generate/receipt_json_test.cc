@@ -264,7 +264,7 @@ TEST(ReceiptJson, WrongMembersAreNamed) {
   }
 }
 
-// What nothing reads has no digest, and a digest of nothing is no better.
+// Inside a part: its digest fits, and nobody looked.
 TEST(ReceiptJson, UnknownMembersOfPartsAreNamed) {
   for (const char* part : {"made_by", "model", "options", "sampler"}) {
     Json edited = example_json();
@@ -289,6 +289,7 @@ TEST(ReceiptJson, AKeyThatStandsTwiceIsRefused) {
   EXPECT_EQ(receipt.error().message, "The receipt has the key 'tokens' twice.");
 }
 
+// What nothing reads has no digest, and a digest of nothing is no better.
 TEST(ReceiptJson, UnknownKeysAreNamed) {
   Json json = example_json();
   json["note"] = "made on a Monday";

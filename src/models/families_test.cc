@@ -143,6 +143,13 @@ TEST_P(Families, EvictableModelsRotateAnew) {
   EXPECT_EQ(built->rotation->inputs().size(), 2U);
 }
 
+// What learned positions hold; rotary ones have no end.
+TEST_P(Families, OnlyLearnedPositionsEnd) {
+  const auto built = build(model_, {});
+  ASSERT_TRUE(built) << built.error().message;
+  EXPECT_EQ(built->position_limit, GetParam() == "gpt2" ? built->context_length : 0);
+}
+
 // The store is made from it.
 // Two different types, so that a swap of key and value shows.
 TEST_P(Families, CacheTypesReachTheState) {

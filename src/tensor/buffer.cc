@@ -129,12 +129,12 @@ Buffer::Buffer(std::shared_ptr<BufferStorage> storage)
 // nothing.
 Result<Buffer> Buffer::allocate_host(int64_t size_bytes) {
   if (size_bytes < 0) return fail::invalid("A buffer of {} bytes is negative.", size_bytes);
-  // Pages come when they are touched, so the system would promise more than there is.
-  if (size_bytes > memory_of_machine()) {
-    return fail::exhausted("{} bytes of host memory are not available: the machine has {}.",
-                           size_bytes, memory_of_machine());
-  }
   if (size_bytes >= kHugePage) {
+    // Pages come when they are touched, so the system would promise more than there is.
+    if (const int64_t limit = memory_of_machine(); size_bytes > limit) {
+      return fail::exhausted("{} bytes of host memory are not available: the machine has {}.",
+                             size_bytes, limit);
+    }
     std::byte* data = map_huge_pages(size_bytes);
     if (data == nullptr)
       return fail::exhausted("{} bytes of host memory are not available.", size_bytes);

@@ -40,6 +40,14 @@ TEST(Buffer, HostMemoryIsZeroedAndAligned) {
 }
 
 // Each call, without a crash.
+TEST(Buffer, MoreThanTheMachineHasIsRefused) {
+  const auto buffer = Buffer::allocate_host(int64_t{1} << 50);
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(buffer.error().message.starts_with(
+      "1125899906842624 bytes of host memory are not available"));
+}
+
 TEST(Buffer, AnEmptyBufferSaysSo) {
   Buffer buffer;
   std::array<std::byte, 1> target{};

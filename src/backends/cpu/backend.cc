@@ -75,8 +75,7 @@ class CpuBackend final : public Backend {
   }
 
   Result<std::vector<DeviceDescription>> devices() const override {
-    QUERN_ASSIGN_OR_RETURN(const auto device, cpu::make_device({}));
-    return std::vector<DeviceDescription>{device->description()};
+    return std::vector<DeviceDescription>{cpu::probe_description()};
   }
 
   Result<std::unique_ptr<Device>> open(const DeviceOptions& options) const override {

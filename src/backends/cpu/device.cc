@@ -40,14 +40,18 @@ Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
   return capabilities;
 }
 
+DeviceDescription describe(const Capabilities& capabilities) {
+  const int num_threads = capabilities.num_threads;
+  return {"cpu", fmt::format("this machine's processor: {}, {} thread{}", capabilities.arch,
+                             num_threads, num_threads == 1 ? "" : "s")};
+}
+
 class CpuDevice final : public Device {
  public:
   CpuDevice(int num_threads, const KernelTable& kernels)
       : machine_(std::make_shared<Machine>(num_threads, kernels)),
         capabilities_(capabilities_of(kernels, num_threads)),
-        description_{"cpu",
-                     fmt::format("this machine's processor: {}, {} thread{}", capabilities_.arch,
-                                 num_threads, num_threads == 1 ? "" : "s")} {}
+        description_(describe(capabilities_)) {}
 
   int num_missing_threads() const { return machine_->pool.num_missing(); }
   const DeviceDescription& description() const override { return description_; }
@@ -100,6 +104,10 @@ std::vector<std::string_view> available_isas() {
 
 Capabilities probe_capabilities() {
   return capabilities_of(best_kernel_table(detect_cpu_features()), available_cpus());
+}
+
+DeviceDescription probe_description() {
+  return describe(probe_capabilities());
 }
 
 Result<std::unique_ptr<Device>> make_device(const DeviceOptions& options) {

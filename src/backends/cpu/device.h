@@ -13,6 +13,8 @@ Result<std::unique_ptr<Device>> make_device(const DeviceOptions& options);
 
 // What this machine would offer with default options.
 Capabilities probe_capabilities();
+// That device as a list shows it; no thread is started.
+DeviceDescription probe_description();
 // Names of the instruction sets of this build that the machine has, lowest first.
 std::vector<std::string_view> available_isas();
 
