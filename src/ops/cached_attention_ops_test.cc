@@ -304,7 +304,9 @@ TEST(CachedAttention, QuantizedKeysMultiplyAsAQuantizedWeight) {
       CachedRows rows(kv, 0, 0);
       rows.load(0, 1, 3);
       rows.set_query(query, dynamic_limit(bits));
-      const auto weight = Tensor::from_bytes(dtype, {1, 64}, kv.key_blocks(0, 0, 0, 2));
+      std::vector<std::byte> blocks(static_cast<size_t>(2 * dtype_info(dtype).block_bytes));
+      kv.read_key_blocks(0, 0, 0, 2, blocks);
+      const auto weight = Tensor::from_bytes(dtype, {1, 64}, blocks);
       ASSERT_TRUE(weight) << weight.error().message;
       const auto q = run_op("quant.dynamic", {f32({1, 64}, query)}, {{"bits", bits}});
       ASSERT_TRUE(q) << q.error().message;

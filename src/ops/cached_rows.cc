@@ -45,9 +45,10 @@ void CachedRows::append_row(int64_t position) {
     kv_.read_key(layer_, sequence_, head_, position,
                  std::span(keys_).last(static_cast<size_t>(kv_.key_dim())));
   } else {
-    DecodedRow& row = key_blocks_.emplace_back(*format_);
-    // key_blocks gives the stored bytes, which the DecodedRow unpacks to integers once.
-    row.decode(kv_.key_blocks(layer_, sequence_, head_, position).data(), padded_dim_);
+    // The DecodedRow unpacks the stored bytes to integers once.
+    stored_.resize(static_cast<size_t>(padded_dim_ / format_->block_size * format_->block_bytes));
+    kv_.read_key_blocks(layer_, sequence_, head_, position, stored_);
+    key_blocks_.emplace_back(*format_).decode(stored_.data(), padded_dim_);
   }
   values_.resize(values_.size() + static_cast<size_t>(kv_.value_dim()));
   kv_.read_value(layer_, sequence_, head_, position,

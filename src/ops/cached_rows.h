@@ -49,6 +49,7 @@ class CachedRows {
   std::vector<float> keys_;
   std::vector<DecodedRow> key_blocks_;
   std::vector<float> values_;
+  std::vector<std::byte> stored_;  // the blocks of one key
   // The query padded, as integers, as scales, and in the form that integer_dot reads.
   std::vector<float> query_;
   std::vector<int32_t> query_integers_;

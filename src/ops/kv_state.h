@@ -41,9 +41,10 @@ class KvState {
   // Replaces the stored key of a row and leaves its value.
   virtual void write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                          std::span<const float> key);
-  // A quantised key row as stored: blocks of key_type, head_dim padded with zeros to whole blocks.
-  virtual std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
-                                                int64_t position) const = 0;
+  // A quantised key row, its blocks of key_type end to end: key_dim padded with zeros to whole
+  // blocks, which `blocks` holds exactly.
+  virtual void read_key_blocks(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                               std::span<std::byte> blocks) const = 0;
 };
 
 }  // namespace quern

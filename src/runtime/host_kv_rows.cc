@@ -7,31 +7,61 @@
 #include "base/checked_math.h"
 #include "base/fail.h"
 #include "runtime/host_kv_store.h"
+#include "runtime/kv_block_layout.h"
 
 namespace quern {
 
-// Keys of float types are gathered from their columns.
+// Float keys lie in columns: element d of a row is 64 elements behind element d - 1.
+void HostKvStore::put_key_row(const std::byte* stored, int64_t row, std::byte* keys) const {
+  if (is_quantized(key_type_)) {
+    KvBlockLayout(key_type_, key_row_bytes_).put_key(stored, row, keys);
+    return;
+  }
+  const int64_t size = dtype_info(key_type_).block_bytes;
+  for (int64_t d = 0; d < key_dim_; ++d) {
+    std::memcpy(keys + (d * kKvPageRows + row) * size, stored + d * size,
+                static_cast<size_t>(size));
+  }
+}
+
+void HostKvStore::get_key_row(const std::byte* keys, int64_t row, std::byte* stored) const {
+  if (is_quantized(key_type_)) {
+    KvBlockLayout(key_type_, key_row_bytes_).get_key(keys, row, stored);
+    return;
+  }
+  const int64_t size = dtype_info(key_type_).block_bytes;
+  for (int64_t d = 0; d < key_dim_; ++d) {
+    std::memcpy(stored + d * size, keys + (d * kKvPageRows + row) * size,
+                static_cast<size_t>(size));
+  }
+}
+
+// Float values stay by row: the weighted sum walks keys and adds whole rows.
+void HostKvStore::put_value_row(const std::byte* stored, int64_t row, std::byte* values) const {
+  if (is_quantized(value_type_)) {
+    KvBlockLayout(value_type_, value_row_bytes_).put_value(stored, row, values);
+    return;
+  }
+  std::memcpy(values + row * value_row_bytes_, stored, static_cast<size_t>(value_row_bytes_));
+}
+
+void HostKvStore::get_value_row(const std::byte* values, int64_t row, std::byte* stored) const {
+  if (is_quantized(value_type_)) {
+    KvBlockLayout(value_type_, value_row_bytes_).get_value(values, row, stored);
+    return;
+  }
+  std::memcpy(stored, values + row * value_row_bytes_, static_cast<size_t>(value_row_bytes_));
+}
+
+// The row's parts: key, value, unrotated key.
 void HostKvStore::copy_row_out(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                                std::byte* row) const {
   const int64_t page = position / kKvPageRows;
   const int64_t in_page = position % kKvPageRows;
-  const std::byte* keys = key_page(layer, sequence, head, page);
-  if (is_quantized(key_type_)) {
-    std::memcpy(row, keys + in_page * key_row_bytes_, static_cast<size_t>(key_row_bytes_));
-  } else {
-    // Float formats have blocks of one element: the bytes of a number.
-    const int64_t size = dtype_info(key_type_).block_bytes;
-    for (int64_t d = 0; d < key_dim_; ++d) {
-      // [key_dim][64] in the page becomes [key_dim] in the row.
-      std::memcpy(row + d * size, keys + (d * kKvPageRows + in_page) * size,
-                  static_cast<size_t>(size));
-    }
-  }
+  get_key_row(key_page(layer, sequence, head, page), in_page, row);
   row += key_row_bytes_;
-  std::memcpy(row, value_page(layer, sequence, head, page) + in_page * value_row_bytes_,
-              static_cast<size_t>(value_row_bytes_));
+  get_value_row(value_page(layer, sequence, head, page), in_page, row);
   if (!keeps_unrotated_) return;
-  // The row's parts: key, value, unrotated key.
   std::memcpy(row + value_row_bytes_, unrotated_row(layer, sequence, head, position),
               static_cast<size_t>(unrotated_row_bytes_));
 }
@@ -40,25 +70,15 @@ void HostKvStore::copy_row_in(int64_t layer, int64_t sequence, int64_t head, int
                               const std::byte* row) {
   const int64_t page = position / kKvPageRows;
   const int64_t in_page = position % kKvPageRows;
-  std::byte* keys = key_page(layer, sequence, head, page);
-  if (is_quantized(key_type_)) {
-    std::memcpy(keys + in_page * key_row_bytes_, row, static_cast<size_t>(key_row_bytes_));
-  } else {
-    const int64_t size = dtype_info(key_type_).block_bytes;
-    for (int64_t d = 0; d < key_dim_; ++d) {
-      std::memcpy(keys + (d * kKvPageRows + in_page) * size, row + d * size,
-                  static_cast<size_t>(size));
-    }
-  }
+  put_key_row(row, in_page, key_page(layer, sequence, head, page));
   row += key_row_bytes_;
-  std::memcpy(value_page(layer, sequence, head, page) + in_page * value_row_bytes_, row,
-              static_cast<size_t>(value_row_bytes_));
+  put_value_row(row, in_page, value_page(layer, sequence, head, page));
   if (!keeps_unrotated_) return;
   std::memcpy(unrotated_row(layer, sequence, head, position), row + value_row_bytes_,
               static_cast<size_t>(unrotated_row_bytes_));
 }
 
-// memmove over the page would not do, since float keys lie in columns.
+// memmove over the page would not do, since the parts of rows lie in columns.
 // Row by row through a buffer: source and target are often in one page.
 Result<void> HostKvStore::close_gap(int32_t sequence, int64_t start, int64_t count) {
   QUERN_ASSIGN_OR_RETURN(Sequence * found, find(sequence));

@@ -280,23 +280,13 @@ std::byte* HostKvStore::value_page(int64_t layer, int64_t sequence, int64_t head
   return block(layer, sequence, head, page) + key_row_bytes_ * kKvPageRows;
 }
 
-// Float keys lie transposed: element d of a row is 64 elements behind element d - 1.
 void HostKvStore::write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                             std::span<const float> key) {
   const int64_t row = position % kKvPageRows;
   std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
-  if (is_quantized(key_type_)) {
-    encode_row(key_type_, key, keys + row * key_row_bytes_);
-    return;
-  }
-  const int64_t size = dtype_info(key_type_).block_bytes;
   std::array<std::byte, kMaxHeadDim * 4> staging;
   encode_row(key_type_, key, staging.data());
-  // One strided write per element here makes each chunk of scores 64 loads beside each other.
-  for (int64_t d = 0; d < key_dim_; ++d) {
-    std::memcpy(keys + (d * kKvPageRows + row) * size, staging.data() + d * size,
-                static_cast<size_t>(size));
-  }
+  put_key_row(staging.data(), row, keys);
 }
 
 // Key and value of one position.
@@ -304,39 +294,34 @@ void HostKvStore::write(int64_t layer, int64_t sequence, int64_t head, int64_t p
                         std::span<const float> key, std::span<const float> value) {
   write_key(layer, sequence, head, position, key);
   std::byte* values = value_page(layer, sequence, head, position / kKvPageRows);
-  // Values stay by row: the weighted sum walks keys and adds whole rows.
-  encode_row(value_type_, value, values + position % kKvPageRows * value_row_bytes_);
+  std::array<std::byte, kMaxHeadDim * 4> staging;
+  encode_row(value_type_, value, staging.data());
+  put_value_row(staging.data(), position % kKvPageRows, values);
 }
 
 // Back to floats; what rounding took is gone.
 void HostKvStore::read_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                            std::span<float> key) const {
-  const int64_t row = position % kKvPageRows;
-  const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
-  if (is_quantized(key_type_)) {
-    decode_row(key_type_, keys + row * key_row_bytes_, key);
-    return;
-  }
-  const int64_t size = dtype_info(key_type_).block_bytes;
   std::array<std::byte, kMaxHeadDim * 4> staging;
-  for (int64_t d = 0; d < key_dim_; ++d) {
-    std::memcpy(staging.data() + d * size, keys + (d * kKvPageRows + row) * size,
-                static_cast<size_t>(size));
-  }
+  get_key_row(key_page(layer, sequence, head, position / kKvPageRows), position % kKvPageRows,
+              staging.data());
   decode_row(key_type_, staging.data(), key);
 }
 
 void HostKvStore::read_value(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                              std::span<float> value) const {
-  const std::byte* values = value_page(layer, sequence, head, position / kKvPageRows);
-  decode_row(value_type_, values + (position % kKvPageRows) * value_row_bytes_, value);
+  std::array<std::byte, kMaxHeadDim * 4> staging;
+  get_value_row(value_page(layer, sequence, head, position / kKvPageRows), position % kKvPageRows,
+                staging.data());
+  decode_row(value_type_, staging.data(), value);
 }
 
-// As stored, for kernels that multiply blocks.
-std::span<const std::byte> HostKvStore::key_blocks(int64_t layer, int64_t sequence, int64_t head,
-                                                   int64_t position) const {
-  const std::byte* keys = key_page(layer, sequence, head, position / kKvPageRows);
-  return {keys + (position % kKvPageRows) * key_row_bytes_, static_cast<size_t>(key_row_bytes_)};
+// For kernels that multiply blocks.
+void HostKvStore::read_key_blocks(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                                  std::span<std::byte> blocks) const {
+  QUERN_DCHECK(static_cast<int64_t>(blocks.size()) == key_row_bytes_);
+  get_key_row(key_page(layer, sequence, head, position / kKvPageRows), position % kKvPageRows,
+              blocks.data());
 }
 
 // The last part of a head's block, row by row.

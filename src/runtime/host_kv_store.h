@@ -18,8 +18,10 @@ inline constexpr int64_t kKvPageRows = 64;  // the inner chunk of attention
 
 // A page is kKvPageRows rows of all layers and heads. For layer l and head h of H, at (l * H + h)
 // blocks of the same size, rounded up to 64 bytes:
-//   keys      float: [key_dim][64] transposed, so that scores vectorise over keys; quantised: by
-//   row values    by row unrotated by row in f32, where the store keeps them
+//   keys       float: [key_dim][64], transposed, so that scores vectorise over keys
+//   values     float: by row
+//   unrotated  by row in f32, where the store keeps them
+// Quantised keys and values: KvBlockLayout.
 // A page that several sequences hold is read-only until one of them needs its own copy.
 //
 // Pages are shared by clones and copied when written. One thread only, but kernels of one run may
@@ -66,13 +68,14 @@ class HostKvStore final : public KvStore, public KvState {
                       std::span<float> key) const override;
   void write_key(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                  std::span<const float> key) override;
-  std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
-                                        int64_t position) const override;
+  void read_key_blocks(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                       std::span<std::byte> blocks) const override;
 
   // Raw blocks for fast kernels: rows page * kKvPageRows to + 63 of the sequence.
   std::byte* key_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
   std::byte* value_page(int64_t layer, int64_t sequence, int64_t head, int64_t page) const;
-  int64_t key_row_bytes() const { return key_row_bytes_; }  // of one key when stored by row
+  // Bytes of one stored row, wherever in the page its parts lie.
+  int64_t key_row_bytes() const { return key_row_bytes_; }
   int64_t value_row_bytes() const { return value_row_bytes_; }
 
  private:
@@ -103,6 +106,11 @@ class HostKvStore final : public KvStore, public KvState {
   // From row_bytes() bytes.
   void copy_row_in(int64_t layer, int64_t sequence, int64_t head, int64_t position,
                    const std::byte* row);
+  // A row in stored form, end to end, to and from row `row` of a page.
+  void put_key_row(const std::byte* stored, int64_t row, std::byte* keys) const;
+  void get_key_row(const std::byte* keys, int64_t row, std::byte* stored) const;
+  void put_value_row(const std::byte* stored, int64_t row, std::byte* values) const;
+  void get_value_row(const std::byte* values, int64_t row, std::byte* stored) const;
   std::byte* unrotated_row(int64_t layer, int64_t sequence, int64_t head, int64_t position) const;
 
   int64_t num_layers_ = 0;

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
+
+#include "tensor/block_format.h"
 
 namespace quern {
 namespace {
@@ -254,14 +257,30 @@ TEST(HostKvStore, RowsOfAnotherSizeAreRefused) {
   EXPECT_TRUE(store->import_rows(0, {}));
 }
 
-// Kernels multiply blocks.
-TEST(HostKvStore, QuantisedKeysAreGivenAsStored) {
-  auto store = make_store("q8_0");
+// Kernels multiply blocks: scales apart from codes, in words of four bytes by key.
+TEST(HostKvStore, QuantisedRowsLieInPartsAndComeBackWhole) {
+  auto store = HostKvStore::make(declaration("q8_0", "q4_0")).value();
   const int32_t a = filled(*store, 3);
-  const auto blocks = store->key_blocks(0, a, 0, 2);
-  EXPECT_EQ(blocks.size(), 34U);  // 5 values padded to one block
-  EXPECT_EQ(store->key_row_bytes(), 34);
-  EXPECT_EQ(std::memcmp(blocks.data(), store->key_page(0, a, 0, 0) + 2 * 34, 34), 0);
+  EXPECT_EQ(store->key_row_bytes(), 34);  // 5 values padded to one block
+  EXPECT_EQ(store->value_row_bytes(), 18);
+  std::vector<std::byte> key(34), value(18);
+  const std::vector<float> numbers = row(5, 2);
+  std::vector<float> padded(32, 0.0F);
+  std::ranges::copy(numbers, padded.begin());
+  quantize_row(DType::kQ8_0, padded.data(), key.data(), 32);
+  std::vector<std::byte> blocks(34);
+  store->read_key_blocks(0, a, 0, 2, blocks);
+  EXPECT_EQ(blocks, key);
+  const std::byte* keys = store->key_page(0, a, 0, 0);
+  EXPECT_EQ(std::memcmp(keys + 2 * 2, key.data(), 2), 0);
+  EXPECT_EQ(std::memcmp(keys + 128 + 2 * 4, key.data() + 2, 4), 0);
+  EXPECT_EQ(std::memcmp(keys + 128 + 64 * 4 + 2 * 4, key.data() + 6, 4), 0);
+  padded.assign(32, 0.0F);
+  std::ranges::copy(row(4, -2), padded.begin());
+  quantize_row(DType::kQ4_0, padded.data(), value.data(), 32);
+  const std::byte* values = store->value_page(0, a, 0, 0);
+  EXPECT_EQ(std::memcmp(values + 2 * 2, value.data(), 2), 0);
+  EXPECT_EQ(std::memcmp(values + 128 + 2 * 16, value.data() + 2, 16), 0);
 }
 
 // Float keys lie transposed within a page, values by row.

@@ -1,6 +1,7 @@
 // A key-value state in plain vectors: the smallest thing that operations on caches can run on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -48,9 +49,9 @@ class MemoryKv final : public KvState {
                   std::span<float> value) const override {
     decode(options_.value_type, row(layer, sequence, head, position).value, value);
   }
-  std::span<const std::byte> key_blocks(int64_t layer, int64_t sequence, int64_t head,
-                                        int64_t position) const override {
-    return row(layer, sequence, head, position).key;
+  void read_key_blocks(int64_t layer, int64_t sequence, int64_t head, int64_t position,
+                       std::span<std::byte> blocks) const override {
+    std::ranges::copy(row(layer, sequence, head, position).key, blocks.begin());
   }
   // Rows that were written.
   size_t num_rows() const { return rows_.size(); }

@@ -1,8 +1,11 @@
-// Scores, probabilities and weighted values of a page of 64 keys; compiled once per level.
+// Scores, probabilities and weighted values of pages of 64 keys; compiled once per level.
 #include "backends/cpu/kernels/attention_kernels.h"
+
+#include <utility>
 
 #include QUERN_ISA_HEADER
 
+#include "backends/cpu/kernels/cached_rows-inl.h"
 #include "backends/cpu/kernels/lanes-inl.h"
 #include "ops/math/strict_math-inl.h"
 
@@ -12,70 +15,47 @@ namespace {
 constexpr int64_t kDotBlock = 256;
 constexpr float kMinusInfinity = -__builtin_inff();
 
-constexpr int64_t kLineBytes = 64;
-
-// Register tiles: rows x vectors of sums. With AVX-512 a broadcast left operand costs nothing as
-// the memory operand of its only product, so tall tiles of one vector win; with 16 registers 6 x 2
-// is what fits. The last rows take what keeps several chains of adds in flight.
+// Register tiles: rows x vectors of sums. Widened keys and values cost as much as the products of
+// two rows, so few rows go together where the registers hold their sums; with AVX-512 tall tiles of
+// one vector are best, with 16 registers 6 x 2 is what fits.
 template <int kRows, int kVectors>
 struct TileShape {
   static constexpr int kTileRows = kRows;
   static constexpr int kTileVectors = kVectors;
 };
 
-template <CacheType kType>
-QUERN_INLINE VecF32 load_cached(const void* base, int64_t index) {
-  if constexpr (kType == CacheType::kF32) {
-    return load<VecF32>(static_cast<const float*>(base) + index);
-  } else if constexpr (kType == CacheType::kF16) {
-    return widen_f16(static_cast<const uint16_t*>(base) + index);
-  } else {
-    return widen_bf16(static_cast<const uint16_t*>(base) + index);
-  }
-}
-
-// sums[r][v] += left[r][k] * right[k][v] for k in order. Strides of the left operand are constants,
-// so that every row is a displacement in one address.
+// One left operand of a tile: a float for each row and step. Strides are constants, so that every
+// row is a displacement in one address.
 template <int kRowStride, int kStride>
 struct Left {
   const float* data;
-  QUERN_INLINE float at(int row, int64_t k) const { return data[row * kRowStride + k * kStride]; }
-};
-struct Right {
-  const void* data;
-  int64_t stride;
-  const void* next;  // what is read ahead, in the same steps
-};
-template <CacheType kType>
-constexpr int64_t kBytesOf = kType == CacheType::kF32 ? 4 : 2;
-
-// Lines of the next operand at the place of kCount elements.
-template <CacheType kType, int kCount>
-QUERN_INLINE void prefetch_cached(const void* base, int64_t index) {
-  const char* begin = static_cast<const char*>(base) + index * kBytesOf<kType>;
-#pragma GCC unroll 4
-  for (int64_t byte = 0; byte < kCount * kBytesOf<kType>; byte += kLineBytes) {
-    __builtin_prefetch(begin + byte, 0, 2);
+  QUERN_INLINE const float* at(int row, int64_t k) const {
+    return data + (row * kRowStride + k * kStride);
   }
-}
+};
 
-template <CacheType kType, int kRows, int kVectors, class LeftOperand>
-QUERN_INLINE void multiply_tile(LeftOperand left, Right right, int64_t begin, int64_t end,
-                                VecF32 (&sums)[kRows][kVectors]) {
-  for (int64_t k = begin; k < end; ++k) {
-    VecF32 vectors[kVectors];
+// sums[r][v] += left[r][k] * right[k][v] for k in order.
+template <int kRows, int kVectors, class LeftOperand, class Right>
+QUERN_INLINE void multiply_tile(LeftOperand left, const Right& right, int64_t begin, int64_t end,
+                                ReadAhead* ahead, VecF32 (&sums)[kRows][kVectors]) {
+  ReadingAhead reading(ahead);
+  for (int64_t first = begin; first < end; first += kStepsAtOnce) {
+    const int64_t last = first + kStepsAtOnce < end ? first + kStepsAtOnce : end;
+    reading.steps(last - first);
+    for (int64_t k = first; k < last; ++k) {
+      VecF32 vectors[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      vectors[v] = load_cached<kType>(right.data, k * right.stride + v * kLanes);
-    }
-    prefetch_cached<kType, kVectors * kLanes>(right.next, k * right.stride);
+      for (int v = 0; v < kVectors; ++v) vectors[v] = right.at(k, v);
 #pragma GCC unroll 24
-    for (int r = 0; r < kRows; ++r) {
-      const VecF32 x = splat(left.at(r, k));
+      for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = sums[r][v] + x * vectors[v];
+        for (int v = 0; v < kVectors; ++v) {
+          sums[r][v] = sums[r][v] + multiply_broadcast(vectors[v], left.at(r, k));
+        }
+      }
     }
   }
+  reading.finish();
 }
 
 // Calls f(first row, TileShape) for tiles that cover the rows.
@@ -85,8 +65,11 @@ QUERN_INLINE void for_row_tiles(int num_rows, F f) {
   if constexpr (kVectorBytes == 64) {
     for (; row + 24 <= num_rows; row += 24) f(row, TileShape<24, 1>());
     for (; row + 12 <= num_rows; row += 12) f(row, TileShape<12, 2>());
+    for (; row + 8 <= num_rows; row += 8) f(row, TileShape<8, 2>());
     for (; row + 6 <= num_rows; row += 6) f(row, TileShape<6, 4>());
+    for (; row + 4 <= num_rows; row += 4) f(row, TileShape<4, 4>());
     for (; row + 3 <= num_rows; row += 3) f(row, TileShape<3, 4>());
+    for (; row + 2 <= num_rows; row += 2) f(row, TileShape<2, 4>());
   } else {
     for (; row + 6 <= num_rows; row += 6) f(row, TileShape<6, 2>());
     for (; row + 3 <= num_rows; row += 3) f(row, TileShape<3, 2>());
@@ -94,79 +77,89 @@ QUERN_INLINE void for_row_tiles(int num_rows, F f) {
   for (; row < num_rows; ++row) f(row, TileShape<1, 4>());
 }
 
+// Most rows that one tile holds. More of them share what is widened or unpacked once for all.
+constexpr int kMostTileRows = kVectorBytes == 64 ? 24 : 6;
+
 using QueryLeft = Left<1, kMaxTileRows>;
 using ScoreLeft = Left<kPageKeys, 1>;
 
+// Only the first tile of rows reads ahead.
+QUERN_INLINE ReadAhead* ahead_of(const AttentionRun& run, int row) {
+  return row == 0 ? run.ahead : nullptr;
+}
+
+QUERN_INLINE float* scores_of(const AttentionRun& run, int page, int row) {
+  return run.scores + (page * run.num_rows + row) * kPageKeys;
+}
+QUERN_INLINE float* sums_of(const AttentionRun& run, int page, int row) {
+  return run.sums + (page * run.num_rows + row) * run.row_stride;
+}
+
 template <int kRows, int kVectors>
-QUERN_INLINE void store_dots(const AttentionPage& page, int row, int64_t column,
-                             const VecF32 (&sums)[kRows][kVectors]) {
+QUERN_INLINE void store_dots(float* scores, const VecF32 (&sums)[kRows][kVectors]) {
 #pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      store(page.scores + (row + r) * kPageKeys + column + v * kLanes, sums[r][v]);
-    }
+    for (int v = 0; v < kVectors; ++v) store(scores + r * kPageKeys + v * kLanes, sums[r][v]);
   }
 }
 
-// Columns from `column` on. Only the first tile of rows reads ahead.
-template <CacheType kType>
-QUERN_INLINE Right right_operand(const void* data, const void* next, int64_t column,
-                                 int64_t stride) {
-  const int64_t offset = column * kBytesOf<kType>;
-  return {static_cast<const char*>(data) + offset, stride, static_cast<const char*>(next) + offset};
-}
-
-// Dots of kRows rows with one tile of columns, in blocks of 256 along the key.
+// Dots of kRows rows with one tile of keys, in blocks of 256 along the key.
 template <CacheType kType, int kRows, int kVectors>
-QUERN_INLINE void dot_tile(const AttentionPage& page, int row, int64_t column) {
-  const QueryLeft left{page.query + row};
-  const Right right =
-      right_operand<kType>(page.keys, row == 0 ? page.next_keys : page.keys, column, kPageKeys);
-  if (page.key_dim <= kDotBlock) {  // one block: its sums are the dots and stay in registers
+QUERN_INLINE void dot_tile(const AttentionRun& run, int page, int row, int64_t column) {
+  const QueryLeft left{run.query + row};
+  const CachedColumns<kType> right(run.pages[page].keys, kPageKeys, column);
+  ReadAhead* ahead = ahead_of(run, row);
+  float* scores = scores_of(run, page, row) + column;
+  if (run.key_dim <= kDotBlock) {  // one block: its sums are the dots and stay in registers
     VecF32 sums[kRows][kVectors] = {};
-    multiply_tile<kType>(left, right, 0, page.key_dim, sums);
-    store_dots<kRows, kVectors>(page, row, column, sums);
+    multiply_tile(left, right, 0, run.key_dim, ahead, sums);
+    store_dots<kRows, kVectors>(scores, sums);
     return;
   }
   VecF32 totals[kRows][kVectors] = {};
-  for (int64_t begin = 0; begin < page.key_dim; begin += kDotBlock) {
-    const int64_t end = begin + kDotBlock < page.key_dim ? begin + kDotBlock : page.key_dim;
+  for (int64_t begin = 0; begin < run.key_dim; begin += kDotBlock) {
+    const int64_t end = begin + kDotBlock < run.key_dim ? begin + kDotBlock : run.key_dim;
     VecF32 block[kRows][kVectors] = {};
-    multiply_tile<kType>(left, right, begin, end, block);
+    multiply_tile(left, right, begin, end, ahead, block);
     for (int r = 0; r < kRows; ++r) {
       for (int v = 0; v < kVectors; ++v) totals[r][v] = totals[r][v] + block[r][v];
     }
   }
-  store_dots<kRows, kVectors>(page, row, column, totals);
+  store_dots<kRows, kVectors>(scores, totals);
 }
 
 // One past the last key that some row sees.
-QUERN_INLINE int64_t visible_end(const AttentionPage& page) {
+QUERN_INLINE int64_t visible_end(const AttentionRun& run, int page) {
   int64_t end = 0;
-  for (int row = 0; row < page.num_rows; ++row) end = page.last[row] > end ? page.last[row] : end;
+  for (int row = 0; row < run.num_rows; ++row) {
+    const int64_t last = run.pages[page].last[row];
+    end = last > end ? last : end;
+  }
   return end;
 }
 
 // Whole tiles of columns up to the last visible key; nobody reads the dots behind them.
 template <CacheType kType>
-void dot_keys_of(const AttentionPage& page) {
-  const int64_t end = visible_end(page);
-  for_row_tiles(page.num_rows, [&]<class Shape>(int row, Shape) {
-    for (int64_t column = 0; column < end; column += Shape::kTileVectors * kLanes) {
-      dot_tile<kType, Shape::kTileRows, Shape::kTileVectors>(page, row, column);
-    }
-  });
+void dot_keys_of(const AttentionRun& run) {
+  for (int page = 0; page < run.num_pages; ++page) {
+    const int64_t end = visible_end(run, page);
+    for_row_tiles(run.num_rows, [&]<class Shape>(int row, Shape) {
+      for (int64_t column = 0; column < end; column += Shape::kTileVectors * kLanes) {
+        dot_tile<kType, Shape::kTileRows, Shape::kTileVectors>(run, page, row, column);
+      }
+    });
+  }
 }
 
-void dot_keys(const AttentionPage& page) {
-  switch (page.key_type) {
-    case CacheType::kF32:
-      return dot_keys_of<CacheType::kF32>(page);
+void dot_keys(const AttentionRun& run) {
+  switch (run.key_type) {
     case CacheType::kF16:
-      return dot_keys_of<CacheType::kF16>(page);
+      return dot_keys_of<CacheType::kF16>(run);
     case CacheType::kBF16:
-      return dot_keys_of<CacheType::kBF16>(page);
+      return dot_keys_of<CacheType::kBF16>(run);
+    default:
+      return dot_keys_of<CacheType::kF32>(run);
   }
 }
 
@@ -194,19 +187,41 @@ QUERN_INLINE VecI32 key_indices(int v) {
   return load<VecI32>(indices);
 }
 
+template <int kBy, int... kI>
+QUERN_INLINE VecF32 rotate_lanes(VecF32 v, std::integer_sequence<int, kI...>) {
+  return __builtin_shufflevector(v, v, (kI + kBy) % kLanes...);
+}
+// The largest lane in all lanes; without a branch, which a comparison of two floats becomes.
+template <int kHalf = kLanes / 2>
+QUERN_INLINE VecF32 largest_lane(VecF32 v) {
+  if constexpr (kHalf == 0) {
+    return v;
+  } else {
+    const VecF32 other = rotate_lanes<kHalf>(v, std::make_integer_sequence<int, kLanes>());
+    return largest_lane<kHalf / 2>(larger(v, other));
+  }
+}
+
+// Vectors of scores up to key `end`, in whole rounds of lanes(32).
+constexpr int kSumVectors = kSumLanes / kLanes;
+QUERN_INLINE int vectors_up_to(int64_t end) {
+  return static_cast<int>((end + kSumLanes - 1) / kSumLanes) * kSumVectors;
+}
+
 // Dots of a row to finished scores in place: * scale, the soft cap, -infinity for masked keys.
-// Only the vectors before `num_vectors` exist. Returns what the row is, without l.
-QUERN_INLINE PageRow finish_scores(const AttentionPage& page, int row, int num_vectors) {
+// Only the vectors before `num_vectors` matter; those behind the last key are masked, whatever lies
+// there. Returns what the row is, without l.
+QUERN_INLINE PageRow finish_scores(const AttentionRun& run, int page, int row, int num_vectors) {
   PageRow result;
-  const int32_t first = page.first[row], last = page.last[row];
+  const int32_t first = run.pages[page].first[row], last = run.pages[page].last[row];
   if (first >= last) return result;
-  float* scores = page.scores + row * kPageKeys;
+  float* scores = scores_of(run, page, row);
   const bool is_edge = first > 0 || last < num_vectors * kLanes;
   VecF32 largest = splat(kMinusInfinity);
   VecI32 masked = {};  // -1 where a key is masked
   for (int v = 0; v < num_vectors; ++v) {
-    VecF32 s = load<VecF32>(scores + v * kLanes) * page.scale;
-    if (page.soft_cap != 0) s = page.soft_cap * simd::strict_tanh(s / page.soft_cap);
+    VecF32 s = load<VecF32>(scores + v * kLanes) * run.scale;
+    if (run.soft_cap != 0) s = run.soft_cap * simd::strict_tanh(s / run.soft_cap);
     if (is_edge) {
       const VecI32 key = key_indices(v);
       s = ((key >= first) & (key < last)) ? s : splat(kMinusInfinity);
@@ -215,7 +230,7 @@ QUERN_INLINE PageRow finish_scores(const AttentionPage& page, int row, int num_v
     masked |= s == kMinusInfinity;
     largest = larger(s, largest);
   }
-  result.m = fold_lanes(largest, LargerJoin());
+  result.m = largest_lane(largest)[0];
   result.is_empty = false;
   if (!any_lane(masked)) return result;
   // At an edge of what the row sees, or where a score in sight is -infinity and masks its key.
@@ -230,105 +245,150 @@ QUERN_INLINE PageRow finish_scores(const AttentionPage& page, int row, int num_v
 // its own probability NaN, and so l and every sum it is added to, whatever m is; the result is NaN
 // as it must be.
 QUERN_INLINE float exponentiate(float* scores, float m, int num_vectors) {
-  constexpr int kSumVectors = kSumLanes / kLanes;
   VecF32 partials[kSumVectors] = {};
+  for (int first = 0; first < num_vectors; first += kSumVectors) {
 #pragma GCC unroll 4
-  for (int v = 0; v < num_vectors; ++v) {
-    const VecF32 p = simd::strict_exp(load<VecF32>(scores + v * kLanes) - m);
-    store(scores + v * kLanes, p);
-    partials[v % kSumVectors] += p;
+    for (int v = 0; v < kSumVectors; ++v) {
+      float* place = scores + (first + v) * kLanes;
+      const VecF32 p = simd::strict_exp(load<VecF32>(place) - m);
+      store(place, p);
+      partials[v] += p;
+    }
   }
   return join_lanes(partials, AddJoin());
 }
 
+QUERN_INLINE int64_t value_blocks(const AttentionRun& run) {
+  return (run.value_dim + kKeyBlock - 1) / kKeyBlock;
+}
+
+// The values of a page: as they are cached, or widened to f32 before.
+struct PageValues {
+  const void* data;
+  int64_t stride;  // elements between rows of floats
+};
+
+// Those from one column on.
+template <CacheType kType>
+QUERN_INLINE CachedColumns<kType> value_columns(const AttentionRun& run, const PageValues& values,
+                                                int64_t column) {
+  if constexpr (is_quantized_cache(kType)) {
+    return {values.data, run.value_scales, value_blocks(run), column};
+  } else {
+    return {values.data, values.stride, column};
+  }
+}
+
 // sums += p * value for the keys [begin, end) of `visible`, in order.
 template <CacheType kType>
-QUERN_INLINE void add_keys(const AttentionPage& page, int row, int64_t begin, int64_t end,
-                           uint64_t visible) {
-  float* sums = page.sums + row * page.row_stride;
-  for (int64_t key = begin; key < end; ++key) {
-    if ((visible >> key & 1) == 0) continue;
-    const VecF32 p = splat(page.scores[row * kPageKeys + key]);
-    for (int64_t d = 0; d < page.value_dim; d += kLanes) {
-      const VecF32 value = load_cached<kType>(page.values, key * page.value_stride + d);
-      store(sums + d, load<VecF32>(sums + d) + p * value);
+QUERN_INLINE void add_keys(const AttentionRun& run, const PageValues& values, int page, int row,
+                           int64_t begin, int64_t end, uint64_t visible) {
+  if (begin >= end) return;
+  const float* scores = scores_of(run, page, row);
+  for (int64_t d = 0; d < run.value_dim; d += kLanes) {
+    const auto columns = value_columns<kType>(run, values, d);
+    float* sums = sums_of(run, page, row) + d;
+    VecF32 sum = load<VecF32>(sums);
+    for (int64_t key = begin; key < end; ++key) {
+      if ((visible >> key & 1) == 0) continue;
+      sum = sum + splat(scores[key]) * columns.at(key, 0);
     }
+    store(sums, sum);
   }
 }
 
 // sums += p * value for keys [begin, end) that all rows of the tile see.
 template <CacheType kType, int kRows, int kVectors>
-QUERN_INLINE void add_tile(const AttentionPage& page, int row, int64_t begin, int64_t end,
-                           int64_t column) {
-  const ScoreLeft left{page.scores + row * kPageKeys};
-  const Right right = right_operand<kType>(page.values, row == 0 ? page.next_values : page.values,
-                                           column, page.value_stride);
-  float* sums = page.sums + row * page.row_stride + column;
+QUERN_INLINE void add_tile(const AttentionRun& run, const PageValues& values, int page, int row,
+                           int64_t begin, int64_t end, int64_t column) {
+  const ScoreLeft left{scores_of(run, page, row)};
+  const auto right = value_columns<kType>(run, values, column);
+  float* sums = sums_of(run, page, row) + column;
   VecF32 tile[kRows][kVectors];
 #pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      tile[r][v] = load<VecF32>(sums + r * page.row_stride + v * kLanes);
+      tile[r][v] = load<VecF32>(sums + r * run.row_stride + v * kLanes);
     }
   }
-  multiply_tile<kType>(left, right, begin, end, tile);
+  multiply_tile(left, right, begin, end, ahead_of(run, row), tile);
 #pragma GCC unroll 24
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) store(sums + r * page.row_stride + v * kLanes, tile[r][v]);
+    for (int v = 0; v < kVectors; ++v) store(sums + r * run.row_stride + v * kLanes, tile[r][v]);
   }
 }
 
 template <CacheType kType>
-QUERN_INLINE void add_shared_keys(const AttentionPage& page, int64_t begin, int64_t end) {
-  for_row_tiles(page.num_rows, [&]<class Shape>(int row, Shape) {
+QUERN_INLINE void add_shared_keys(const AttentionRun& run, const PageValues& values, int page,
+                                  int64_t begin, int64_t end) {
+  for_row_tiles(run.num_rows, [&]<class Shape>(int row, Shape) {
     constexpr int kRows = Shape::kTileRows, kVectors = Shape::kTileVectors;
     int64_t column = 0;
-    for (; column + kVectors * kLanes <= page.value_dim; column += kVectors * kLanes) {
-      add_tile<kType, kRows, kVectors>(page, row, begin, end, column);
+    for (; column + kVectors * kLanes <= run.value_dim; column += kVectors * kLanes) {
+      add_tile<kType, kRows, kVectors>(run, values, page, row, begin, end, column);
     }
-    for (; column < page.value_dim; column += kLanes) {
-      add_tile<kType, kRows, 1>(page, row, begin, end, column);
+    for (; column < run.value_dim; column += kLanes) {
+      add_tile<kType, kRows, 1>(run, values, page, row, begin, end, column);
     }
   });
 }
 
-// Weighted values of all rows. Keys that every row sees go through the tiles; those before and
-// after them, at the edge of a causal mask or a window, row by row.
+// Weighted values of all rows of a page. Keys that every row sees go through the tiles; those
+// before and after them, at the edge of a causal mask or a window, row by row.
 template <CacheType kType>
-void add_values_of(const AttentionPage& page, const PageRow* rows) {
-  for (int64_t i = 0; i < page.num_rows * page.row_stride; i += kLanes) {
-    store(page.sums + i, VecF32{});
-  }
+void add_values_of(const AttentionRun& run, const PageValues& values, int page,
+                   const PageRow* rows) {
+  float* sums = sums_of(run, page, 0);
+  for (int64_t i = 0; i < run.num_rows * run.row_stride; i += kLanes) store(sums + i, VecF32{});
   constexpr uint64_t kAll = ~uint64_t{0};
+  const int32_t* first = run.pages[page].first;
+  const int32_t* last = run.pages[page].last;
   int64_t begin = 0;
   int64_t end = kPageKeys;
-  for (int row = 0; row < page.num_rows; ++row) {
-    begin = page.first[row] > begin ? page.first[row] : begin;
-    end = page.last[row] < end ? page.last[row] : end;
+  for (int row = 0; row < run.num_rows; ++row) {
+    begin = first[row] > begin ? first[row] : begin;
+    end = last[row] < end ? last[row] : end;
     if (rows[row].has_gaps) end = -1;
   }
   const bool is_shared = begin < end;
-  for (int row = 0; row < page.num_rows; ++row) {
+  for (int row = 0; row < run.num_rows; ++row) {
     const uint64_t visible = rows[row].has_gaps ? rows[row].visible : kAll;
-    add_keys<kType>(page, row, page.first[row], is_shared ? begin : page.last[row], visible);
+    add_keys<kType>(run, values, page, row, first[row], is_shared ? begin : last[row], visible);
   }
   if (!is_shared) return;
-  add_shared_keys<kType>(page, begin, end);
-  for (int row = 0; row < page.num_rows; ++row) {
-    add_keys<kType>(page, row, end, page.last[row], kAll);
+  add_shared_keys<kType>(run, values, page, begin, end);
+  for (int row = 0; row < run.num_rows; ++row) {
+    add_keys<kType>(run, values, page, row, end, last[row], kAll);
   }
 }
 
-void add_values(const AttentionPage& page, const PageRow* rows) {
-  switch (page.value_type) {
+// Several tiles of rows share what is widened once.
+template <CacheType kType>
+void add_quantized_values(const AttentionRun& run, int page, const PageRow* rows) {
+  const void* cached = run.pages[page].values;
+  const int64_t blocks = value_blocks(run);
+  widen_scales(cached, blocks, run.value_scales);
+  if (run.num_rows <= kMostTileRows) return add_values_of<kType>(run, {cached, 0}, page, rows);
+  const int64_t stride = blocks * kKeyBlock;
+  widen_values<kType>(cached, run.value_scales, blocks, run.widened_values, stride);
+  add_values_of<CacheType::kF32>(run, {run.widened_values, stride}, page, rows);
+}
+
+void add_values(const AttentionRun& run, int page, const PageRow* rows) {
+  const PageValues values{run.pages[page].values, run.value_stride};
+  switch (run.value_type) {
     case CacheType::kF32:
-      return add_values_of<CacheType::kF32>(page, rows);
+      return add_values_of<CacheType::kF32>(run, values, page, rows);
     case CacheType::kF16:
-      return add_values_of<CacheType::kF16>(page, rows);
+      return add_values_of<CacheType::kF16>(run, values, page, rows);
     case CacheType::kBF16:
-      return add_values_of<CacheType::kBF16>(page, rows);
+      return add_values_of<CacheType::kBF16>(run, values, page, rows);
+    case CacheType::kQ8_0:
+      return add_quantized_values<CacheType::kQ8_0>(run, page, rows);
+    case CacheType::kQ4_0:
+      return add_quantized_values<CacheType::kQ4_0>(run, page, rows);
   }
 }
 
@@ -364,23 +424,108 @@ void join(int num_rows, int64_t width, int64_t row_stride, const AttentionState&
   }
 }
 
-// Each phase runs over all rows, so that the processor overlaps their chains of operations.
-void fold_page(const AttentionPage& page, const AttentionState& state) {
+// The states of the pages of a run, and how each row's chain of joins scales them.
+struct PageStates {
+  // [page][row]
+  int32_t is_empty[kMaxRunPages][kStateRows];
+  float m[kMaxRunPages][kStateRows];
+  float l[kMaxRunPages][kStateRows];
+  float scale_left[kMaxRunPages][kStateRows];   // of what was joined before
+  float scale_right[kMaxRunPages][kStateRows];  // of the page
+};
+
+// Vectors of rows are read whole: numbers in the lanes of no row keep what is computed of them
+// finite.
+QUERN_INLINE void clear_row_places(PageStates& pages, int page) {
+  for (int row = 0; row < kStateRows; row += kLanes) {
+    store(&pages.m[page][row], VecF32{});
+    store(&pages.is_empty[page][row], VecI32{});
+  }
+}
+
+// The factors of all joins, by vectors of rows; leaves the last maximum in state.m. Where a side is
+// empty the factors mean nothing.
+QUERN_INLINE void find_join_scales(const AttentionRun& run, const AttentionState& state,
+                                   PageStates& pages) {
+  for (int row = 0; row < run.num_rows; row += kLanes) {
+    VecF32 m = load<VecF32>(state.m + row);
+    VecI32 is_empty = load<VecI32>(state.is_empty + row);
+    for (int page = 0; page < run.num_pages; ++page) {
+      const VecF32 m_page = load<VecF32>(&pages.m[page][row]);
+      const VecI32 page_is_empty = load<VecI32>(&pages.is_empty[page][row]);
+      // Where one is NaN, so are its l and o, and with them the result.
+      const VecF32 joined = m > m_page ? m : m_page;
+      store(&pages.scale_left[page][row], simd::strict_exp(m - joined));
+      store(&pages.scale_right[page][row], simd::strict_exp(m_page - joined));
+      m = page_is_empty != 0 ? m : (is_empty != 0 ? m_page : joined);
+      is_empty = is_empty & page_is_empty;
+    }
+    store(state.m + row, m);
+  }
+}
+
+// o of one row: its chain of joins in registers.
+QUERN_INLINE void join_sums(const AttentionRun& run, int row, const PageStates& pages,
+                            const AttentionState& state) {
+  float* o = state.o + row * run.row_stride;
+  for (int64_t d = 0; d < run.value_dim; d += kLanes) {
+    bool is_empty = state.is_empty[row] != 0;
+    VecF32 sum = is_empty ? VecF32{} : load<VecF32>(o + d);
+    for (int page = 0; page < run.num_pages; ++page) {
+      if (pages.is_empty[page][row] != 0) continue;
+      const VecF32 added = load<VecF32>(sums_of(run, page, row) + d);
+      sum = is_empty ? added
+                     : sum * pages.scale_left[page][row] + added * pages.scale_right[page][row];
+      is_empty = false;
+    }
+    store(o + d, sum);
+  }
+}
+
+// state = state (+) page 0 (+) page 1 ...
+QUERN_INLINE void join_pages(const AttentionRun& run, PageStates& pages,
+                             const AttentionState& state) {
+  find_join_scales(run, state, pages);
+  for (int row = 0; row < run.num_rows; ++row) {
+    join_sums(run, row, pages, state);
+    for (int page = 0; page < run.num_pages; ++page) {
+      if (pages.is_empty[page][row] != 0) continue;
+      const float l = pages.l[page][row];
+      state.l[row] = state.is_empty[row] != 0 ? l
+                                              : state.l[row] * pages.scale_left[page][row] +
+                                                    l * pages.scale_right[page][row];
+      state.is_empty[row] = 0;
+    }
+  }
+}
+
+// Each phase runs over all rows of all pages, so that the processor overlaps their chains of
+// operations.
+void fold_pages(const AttentionRun& run, const AttentionState& state) {
   PageRow rows[kMaxTileRows];
-  float m[kStateRows] = {}, l[kStateRows] = {};
-  int32_t is_empty[kMaxTileRows];
-  const int num_vectors = static_cast<int>((visible_end(page) + kLanes - 1) / kLanes);
-  for (int row = 0; row < page.num_rows; ++row) {
-    rows[row] = finish_scores(page, row, num_vectors);
-    m[row] = rows[row].m;
-    is_empty[row] = rows[row].is_empty ? 1 : 0;
+  PageStates pages;
+  int num_vectors[kMaxRunPages];
+  for (int page = 0; page < run.num_pages; ++page) {
+    num_vectors[page] = vectors_up_to(visible_end(run, page));
+    clear_row_places(pages, page);
+    for (int row = 0; row < run.num_rows; ++row) {
+      PageRow& found = rows[page * run.num_rows + row];
+      found = finish_scores(run, page, row, num_vectors[page]);
+      pages.m[page][row] = found.m;
+      pages.is_empty[page][row] = found.is_empty ? 1 : 0;
+    }
   }
-  for (int row = 0; row < page.num_rows; ++row) {
-    if (rows[row].is_empty) continue;
-    l[row] = exponentiate(page.scores + row * kPageKeys, m[row], num_vectors);
+  for (int page = 0; page < run.num_pages; ++page) {
+    for (int row = 0; row < run.num_rows; ++row) {
+      if (pages.is_empty[page][row] != 0) continue;
+      pages.l[page][row] =
+          exponentiate(scores_of(run, page, row), pages.m[page][row], num_vectors[page]);
+    }
   }
-  add_values(page, rows);
-  join(page.num_rows, page.value_dim, page.row_stride, state, {is_empty, m, l, page.sums});
+  for (int page = 0; page < run.num_pages; ++page) {
+    add_values(run, page, rows + page * run.num_rows);
+  }
+  join_pages(run, pages, state);
 }
 
 // The state (sink, 1, 0) joined to row `row`.
@@ -425,7 +570,7 @@ void finish(int num_rows, int64_t width, int64_t row_stride, const float* const*
 
 template <>
 AttentionKernels attention_kernels<kThisIsa>() {
-  return {.dot_keys = dot_keys, .fold_page = fold_page, .join = join, .finish = finish};
+  return {.dot_keys = dot_keys, .fold_pages = fold_pages, .join = join, .finish = finish};
 }
 
 }  // namespace quern::cpu

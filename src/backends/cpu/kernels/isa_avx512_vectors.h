@@ -44,6 +44,14 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
 QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
   return (VecF32)_mm512_maskz_max_ps(0xFFFF, (__m512)a, (__m512)b);
 }
+// v times the float at p, in all lanes, as one memory operand: a broadcast to a register of 512
+// bits takes a step of the units that multiply, and compilers make one wherever a float has two
+// uses.
+QUERN_INLINE VecF32 multiply_broadcast(VecF32 v, const float* p) {
+  VecF32 product;
+  asm("vmulps %2%{1to16%}, %1, %0" : "=v"(product) : "v"(v), "m"(*p));
+  return product;
+}
 // Whether a bit of v is set.
 QUERN_INLINE bool any_lane(VecI32 v) {
   return _mm512_test_epi32_mask((__m512i)v, (__m512i)v) != 0;

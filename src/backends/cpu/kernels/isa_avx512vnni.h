@@ -26,6 +26,11 @@ constexpr int kTokensAtOnce = kIsSuper&& kPlanes == 2 ? 4 : 8;
 namespace quern::cpu {
 namespace {
 
+// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
+QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
+  asm("vpdpwssd %[p]%{1to16%}, %[a], %[sum]" : [sum] "+v"(sum) : [a] "v"(a), [p] "m"(*p));
+}
+
 // Per lane of 32 bits: start + sum over quads of unsigned weights times the four activations at a
 // place.
 template <int kMaxCode, int kPlanes, int kQuads>

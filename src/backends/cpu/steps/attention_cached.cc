@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <vector>
 
 #include "backends/cpu/steps/attention_worker.h"
 #include "backends/cpu/steps/float_rows.h"
@@ -161,29 +163,32 @@ Result<void> AttentionStep::run_split(const AttentionJob& job, std::span<const A
   const auto state_of = [&](int64_t tile, int64_t part) {
     return states + (tile * most + part) * state_bytes;
   };
-  // Neighbouring parts of a tile stay with a thread, which keeps its queries.
+  // Neighbouring parts of a tile stay with a thread, whose worker keeps the queries and knows what
+  // it has read ahead.
+  std::vector<std::optional<AttentionWorker>> workers(static_cast<size_t>(threads));
   const int64_t num_parts = num_tiles * most;
-  const int64_t num_chunks = std::min(num_parts, 8 * threads);
-  machine_.pool.run(num_chunks, [&](int64_t chunk, int thread) {
-    AttentionWorker worker(job, scratch + own_bytes * thread);
-    const int64_t end = num_parts * (chunk + 1) / num_chunks;
-    for (int64_t i = num_parts * chunk / num_chunks; i < end; ++i) {
-      const AttentionTile& tile = tiles[static_cast<size_t>(i / most)];
-      const TileParts parts(tile, pages_per_part);
-      if (i % most >= parts.count()) continue;
-      TilePage next;
-      if (i + 1 < end && i % most + 1 < parts.count()) {
-        next = {&tile, parts.pages(i % most + 1).first};
+  machine_.pool.run(num_parts, [&](int64_t i, int thread) {
+    auto& worker = workers[static_cast<size_t>(thread)];
+    if (!worker) worker.emplace(job, scratch + own_bytes * thread);
+    const AttentionTile& tile = tiles[static_cast<size_t>(i / most)];
+    const TileParts parts(tile, pages_per_part);
+    if (i % most >= parts.count()) return;
+    TilePages next;
+    if (i + 1 < num_parts) {
+      const AttentionTile& next_tile = tiles[static_cast<size_t>((i + 1) / most)];
+      const TileParts next_parts(next_tile, pages_per_part);
+      if ((i + 1) % most < next_parts.count()) {
+        next = {&next_tile, next_parts.pages((i + 1) % most)};
       }
-      worker.walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)),
-                  next);
     }
+    worker->walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)),
+                 next);
   });
   // The threads are done; their scratch memory is free again.
-  AttentionWorker worker(job, scratch);
+  AttentionWorker joiner(job, scratch);
   for (int64_t i = 0; i < num_tiles; ++i) {
     const AttentionTile& tile = tiles[static_cast<size_t>(i)];
-    worker.join_parts(tile, TileParts(tile, pages_per_part), state_of(i, 0), state_bytes);
+    joiner.join_parts(tile, TileParts(tile, pages_per_part), state_of(i, 0), state_bytes);
   }
   return {};
 }
@@ -194,7 +199,7 @@ bool serves_keys(const StateDecl& state) {
   const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(value);
   const auto dtype = text == nullptr ? std::nullopt : find_dtype(*text);
   return dtype && (*dtype == DType::kF32 || *dtype == DType::kF16 || *dtype == DType::kBF16 ||
-                   IntegerKeys::serves(*dtype));
+                   *dtype == DType::kQ8_0 || *dtype == DType::kQ4_0);
 }
 
 }  // namespace

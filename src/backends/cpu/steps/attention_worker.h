@@ -6,7 +6,7 @@
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/steps/attention_tiles.h"
-#include "backends/cpu/steps/integer_keys.h"
+#include "backends/cpu/steps/integer_queries.h"
 #include "ops/kv_places.h"
 #include "runtime/host_kv_store.h"
 
@@ -34,10 +34,10 @@ int64_t attention_row_stride(const HostKvStore& store);
 int64_t attention_state_bytes(int64_t row_stride);
 AttentionState attention_state_at(std::byte* memory);
 
-// A page of a tile's keys; no tile: none.
-struct TilePage {
+// Pages of a tile's keys; no tile: none.
+struct TilePages {
   const AttentionTile* tile = nullptr;
-  int64_t page = 0;
+  PageRange pages;
 };
 
 // Owned by one thread at a time.
@@ -49,10 +49,10 @@ class AttentionWorker {
 
   // The whole tile: all outer chunks in order, then the output.
   void run(const AttentionTile& tile);
-  // Pages of one outer chunk into `state`. `next` is the page that this worker walks after them,
-  // which is read ahead.
+  // Pages of one outer chunk into `state`. `next` is what this worker walks after them, perhaps:
+  // its first pages are read ahead.
   void walk(const AttentionTile& tile, PageRange pages, const AttentionState& state,
-            TilePage next = {});
+            TilePages next = {});
   // Joins the states of all parts of a tile, which lie `stride_bytes` apart: those of an outer
   // chunk, then the chunks, in order. Then writes the output.
   void join_parts(const AttentionTile& tile, const TileParts& parts, std::byte* states,
@@ -61,16 +61,21 @@ class AttentionWorker {
  private:
   // Copies or quantises the tile's queries into kernel layout.
   void load_queries(const AttentionTile& tile);
-  // Points page_ at the keys and values of a page, widened or unpacked where kernels cannot read
-  // them, and at those of the next.
-  void set_page(const AttentionTile& tile, int64_t page, TilePage next);
-  // Reads a page ahead as fast as the processor can, where nothing did it before.
+  // Whether the page was read ahead as page `index` of a run.
+  bool is_ahead(const AttentionTile& tile, int64_t page, int64_t index) const;
+  // Points run_ at pages, and ahead_ at those of the run after it.
+  void set_run(const AttentionTile& tile, PageRange pages, TilePages next);
+  void set_ahead(TilePages next);
+  // The visible keys of the page, in the run's terms.
+  void set_page(const AttentionTile& tile, int64_t page, AttentionPage& place);
+  // Reads a page as fast as the processor can, where nothing read it ahead.
   void begin_page(const std::byte* block) const;
-  // The keys of a page, and with them its values.
-  const std::byte* block_of(TilePage place) const;
-  // The first `rows` values of a page as f32; reads those of `next` ahead.
-  const void* widened_values(const std::byte* values, const std::byte* next, int64_t rows);
-  // Scores of the tile's rows with the page's keys.
+  // The keys of a page, and behind them its values.
+  const std::byte* block_of(const AttentionTile& tile, int64_t page) const;
+  int64_t block_bytes() const;
+  // Values whose rows are not whole vectors as f32.
+  const void* widened_values(const std::byte* values);
+  // Scores of the tile's rows with the keys of the run.
   void dot_keys();
   // left = left (+) right.
   void join(const AttentionTile& tile, const AttentionState& left,
@@ -81,16 +86,14 @@ class AttentionWorker {
   void clear(const AttentionState& state) const;
 
   const AttentionJob& job_;
-  AttentionPage page_;
+  AttentionRun run_;
   const AttentionTile* loaded_ = nullptr;  // the tile whose queries are in place
-  const std::byte* ahead_ = nullptr;       // the page that was read ahead
-  int32_t first_[kMaxTileRows];
-  int32_t last_[kMaxTileRows];
+  ReadAhead ahead_;
   float* query_;
-  float* row_;     // a query before it becomes a column
-  float* values_;  // a page of values as f32, where kernels cannot read the cache
-  std::optional<IntegerKeys> integer_keys_;  // for quantised keys
-  float* results_;                           // rows of the output before they are narrowed
+  float* row_;                                     // a query before it becomes a column
+  float* values_;                                  // a page of values as f32
+  std::optional<IntegerQueries> integer_queries_;  // for quantised keys
+  float* results_;                                 // rows of the output before they are narrowed
   std::byte* inner_;
   std::byte* total_;
 };
