@@ -31,15 +31,6 @@ Result<Tensor> LoadedValues::fetch(ValueId value) const {
   return load_weight(node.attributes.text("weight"), graph_->value(value).type, weights_);
 }
 
-void LoadedValues::release(ValueId value) const {
-  if (weights_ == nullptr) return;
-  const Node& node = graph_->node(graph_->value(value).producer);
-  if (node.op->id != "graph.weight") return;
-  const auto weight = weights_->weight(node.attributes.text("weight"));
-  const auto bytes = weight ? weight->host_view() : tl::unexpected(Error{});
-  if (bytes) mappings_.release(*bytes);
-}
-
 Result<LoadedValues> LoadedValues::make(const Graph& graph, const Plan& plan,
                                         const WeightSource* weights) {
   LoadedValues loaded(graph, weights);

@@ -1,6 +1,8 @@
 // Weights and constants of a graph, as plain tensors.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +26,9 @@ class LoadedValues {
 
   // The tensor of a weight or constant.
   Result<Tensor> fetch(ValueId value) const;
-  // After packing: a mapped file gives back the memory of the weight; kept tensors read it again.
-  void release(ValueId value) const;
+  // After packing: a mapped file gives back the memory of these bytes of a weight; kept tensors
+  // read it again. Any other memory stays as it is.
+  void release(std::span<const std::byte> bytes) const { mappings_.release(bytes); }
   // Of the source; empty where it has none.
   std::string stamp() const { return weights_ == nullptr ? std::string() : weights_->stamp(); }
   // A kept tensor; empty for every other value.

@@ -66,9 +66,10 @@ Result<PackedWeight> pack_value(const StepRequest& request, ValueId value, int64
     Buffer kept = cache.find(id, size);
     if (!kept.is_empty()) return adopt_packed_weight(weight, kind, kernels, std::move(kept));
   }
-  QUERN_ASSIGN_OR_RETURN(
-      PackedWeight packed,
-      pack_weight(weight, kind, kernels, request.machine.pool, &request.tables.weight_memory()));
+  const auto release = [&](std::span<const std::byte> bytes) { request.loaded.release(bytes); };
+  QUERN_ASSIGN_OR_RETURN(PackedWeight packed,
+                         pack_weight(weight, kind, kernels, request.machine.pool,
+                                     &request.tables.weight_memory(), release));
   if (cache.is_on()) cache.add(id, packed.buffer());
   return packed;
 }

@@ -44,26 +44,41 @@ class WeightPacker {
     return std::move(packed_);
   }
 
-  Result<PackedWeight> pack(ThreadPool& pool) {
+  Result<PackedWeight> pack(ThreadPool& pool, const PackedBytes& packed) {
     QUERN_ASSIGN_OR_RETURN(const int64_t size, measure());
     QUERN_ASSIGN_OR_RETURN(packed_.buffer_, memory_ != nullptr ? memory_->allocate(size)
                                                                : Buffer::allocate_host(size));
     QUERN_ASSIGN_OR_RETURN(const auto source, weight_.host_view());
     QUERN_ASSIGN_OR_RETURN(const auto target, packed_.buffer_.mutable_host_view());
     packed_.panels_ = target.data();
-    pool.run(packed_.num_panels(), [&](int64_t panel, int) {
-      std::byte* out = target.data() + panel * packed_.panel_bytes_;
-      if (packed_.form_ == PackedWeight::Form::kBlocks) {
-        pack_block_panel(source.data(), panel, out);
-      } else {
-        pack_float_panel(source.data(), panel, out);
-      }
-    });
+    // In pieces, so that of a mapped weight little more than one is in memory beside its packed
+    // form.
+    const int64_t source_bytes = packed_.panel_rows_ * row_bytes();
+    const int64_t piece = std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, source_bytes));
+    for (int64_t first = 0; first < packed_.num_panels(); first += piece) {
+      const int64_t count = std::min(piece, packed_.num_panels() - first);
+      pool.run(count,
+               [&](int64_t panel, int) { pack_one(source.data(), first + panel, target.data()); });
+      const int64_t begin = first * source_bytes;
+      const int64_t end = std::min((first + count) * source_bytes, weight_bytes());
+      if (packed)
+        packed(source.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    }
     return std::move(packed_);
   }
 
  private:
   using Form = PackedWeight::Form;
+  static constexpr int64_t kPieceBytes = int64_t{8} << 20;
+
+  void pack_one(const std::byte* source, int64_t panel, std::byte* target) const {
+    std::byte* out = target + panel * packed_.panel_bytes_;
+    if (packed_.form_ == Form::kBlocks) {
+      pack_block_panel(source, panel, out);
+    } else {
+      pack_float_panel(source, panel, out);
+    }
+  }
 
   Result<void> choose_form() {
     const std::string_view name = dtype_name(packed_.dtype_);
@@ -138,6 +153,8 @@ class WeightPacker {
     const DTypeInfo& info = dtype_info(packed_.dtype_);
     return packed_.columns_ / info.block_size * info.block_bytes;
   }
+
+  int64_t weight_bytes() const { return packed_.rows_ * row_bytes(); }
 
   void pack_block_panel(const std::byte* source, int64_t panel, std::byte* out) const {
     const int planes = packed_.activations_ == ActivationKind::kInt16 ? 2 : 1;
@@ -232,9 +249,9 @@ class WeightPacker {
 };
 
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
-                                 const KernelTable& kernels, ThreadPool& pool,
-                                 WeightMemory* memory) {
-  return WeightPacker(weight, activations, kernels.linear, memory).pack(pool);
+                                 const KernelTable& kernels, ThreadPool& pool, WeightMemory* memory,
+                                 const PackedBytes& packed) {
+  return WeightPacker(weight, activations, kernels.linear, memory).pack(pool, packed);
 }
 
 Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,

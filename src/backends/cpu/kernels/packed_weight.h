@@ -1,7 +1,10 @@
 // A weight in the private layout of the product kernels of one level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 #include "backends/cpu/kernels/kernel_table.h"
 #include "backends/cpu/kernels/weight_memory.h"
@@ -59,13 +62,17 @@ class PackedWeight {
   Buffer buffer_;
 };
 
+// Hears of bytes of a weight that packing has read and does not read again.
+using PackedBytes = std::function<void(std::span<const std::byte>)>;
+
 // Packs `weight` [rows, columns], a float or block-quantised host tensor, in parallel, into
-// `memory` or, where that is null, into memory of its own.
+// `memory` or, where that is null, into memory of its own. `packed` may be empty; it is called on
+// this thread, for some megabytes at a time.
 // Errors: kInvalidArgument for another rank, dtype or a kind that the dtype does not allow;
 // kResourceExhausted.
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
                                  const KernelTable& kernels, ThreadPool& pool,
-                                 WeightMemory* memory = nullptr);
+                                 WeightMemory* memory = nullptr, const PackedBytes& packed = {});
 
 // Bytes of the panels that pack_weight() would make. Errors: as for it.
 Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,

@@ -168,7 +168,6 @@ MadeStep make(const StepRequest& request) {
     QUERN_ASSIGN_OR_RETURN(packed.emplace_back(),
                            pack_value(request, request.node().inputs[kWeight], expert, part, kind));
   }
-  request.loaded.release(request.node().inputs[kWeight]);
   QUERN_ASSIGN_OR_RETURN(auto bias, VectorOperand<T>::make(request, kBias));
   return std::make_unique<ExpertsStep<T>>(request, std::move(packed), std::move(bias));
 }

@@ -175,7 +175,6 @@ Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& reque
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
   QUERN_ASSIGN_OR_RETURN(PackedWeight packed, pack_value(request, value, 0, tensor, kind));
-  request.loaded.release(value);
   slot = std::make_shared<const PackedWeight>(std::move(packed));
   return slot;
 }
