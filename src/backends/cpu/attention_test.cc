@@ -237,6 +237,24 @@ TEST(AttentionCached, ServesAllCacheTypes) {
   }
 }
 
+// A token of 1 to 13 heads, and of 24: tiles of every height, alone and after others, over two pages
+// and a bit, in the types that kernels read each in its own way.
+TEST(AttentionCached, ServesEveryNumberOfRows) {
+  for (const auto* type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
+    for (const int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 24}) {
+      SCOPED_TRACE(fmt::format("{} rows, {}", group, type));
+      Layout layout;
+      layout.kv_heads = 1;
+      layout.group = group;
+      layout.key_dim = 32;
+      layout.value_dim = 96;
+      layout.key_type = type;
+      layout.value_type = type;
+      expect_reference_bits(layout, {span_of(0, 0, 130), span_of(0, 130, 131)});
+    }
+  }
+}
+
 // 600 columns are two whole folds of 256 and a short one.
 // Several blocks of 256 fold; queries of 8 and of 16 bits.
 TEST(AttentionCached, FoldsTheTermsOfQuantisedKeys) {
