@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "base/atomic_file.h"
 #include "cli/commands.h"
@@ -105,6 +107,11 @@ double share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
 
+// ", 52 % of the 206 Gop/s roof"; nothing where the roof is not known.
+std::string of_roof(double rate, double roof, std::string_view shown) {
+  return roof > 0 ? fmt::format(", {:.0f} % of the {} roof", 100 * share(rate, roof), shown) : "";
+}
+
 // A line for people; rates of weights stand beside the roof that limits them.
 void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& row) {
   const SpeedCase& c = row.speed_case;
@@ -113,8 +120,8 @@ void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& ro
     const double roof = products_roof(engine, roofs);
     fmt::print("prefill {:>5} tokens after {:>5}                {:>9.1f} tokens/s", c.tokens,
                c.depth, row.tokens_per_second);
-    fmt::print("  {:>6.1f} Gop/s of weights, {:.0f} % of the {:.0f} Gop/s roof\n", 2e-9 * rate,
-               100 * share(rate, roof), 2e-9 * roof);
+    fmt::print("  {:>6.1f} Gop/s of weights{}\n", 2e-9 * rate,
+               of_roof(rate, roof, fmt::format("{:.0f} Gop/s", 2e-9 * roof)));
     return;
   }
   const double rate = bytes_per_second(engine, row);
@@ -127,8 +134,8 @@ void print_row(const Engine& engine, const DeviceRoof& roofs, const BenchRow& ro
                1e-9 * rate, 1e-9 * row.read_roof);
     return;
   }
-  fmt::print("  {:>6.1f} GB/s of weights, {:.0f} % of the {:.1f} GB/s roof\n", 1e-9 * rate,
-             100 * share(rate, row.read_roof), 1e-9 * row.read_roof);
+  fmt::print("  {:>6.1f} GB/s of weights{}\n", 1e-9 * rate,
+             of_roof(rate, row.read_roof, fmt::format("{:.1f} GB/s", 1e-9 * row.read_roof)));
 }
 
 // The same for programs, in units without prefixes.

@@ -1,4 +1,4 @@
-// The program's commands exec, graph, verify, run --receipt and check, as a user types them.
+// The program's commands bench, exec, graph, verify, run --receipt and check, as a user types them.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -45,6 +45,14 @@ class Commands : public testing::Test {
 void expect_part(const ProgramResult& result, int exit_code, std::string_view part) {
   EXPECT_EQ(result.exit_code, exit_code) << result.output;
   EXPECT_NE(result.output.find(part), std::string::npos) << result.output;
+}
+
+// The reference has no measured roof of products, so that no share of one is printed.
+TEST_F(Commands, BenchSharesOnlyRoofsThatAreKnown) {
+  const ProgramResult result =
+      quern("bench " + model() + " --device reference --prefill 4 --decode 1 --repetitions 1");
+  expect_part(result, 0, "Gop/s of weights\n");
+  EXPECT_EQ(result.output.find("0 Gop/s roof"), std::string::npos) << result.output;
 }
 
 // Inputs and outputs in both formats.
