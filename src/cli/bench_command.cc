@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/atomic_file.h"
+#include "base/fail.h"
 #include "cli/commands.h"
 #include "cli/engine_flags.h"
 #include "cli/roofline_svg.h"
@@ -59,6 +60,18 @@ std::vector<SpeedCase> cases_of(const BenchFlags& flags) {
     }
   }
   return cases;
+}
+
+// A --context that was given holds for every case; without one a case may pass the model's own.
+Result<void> check_context(const BenchFlags& flags) {
+  if (flags.engine.context == 0) return {};
+  for (const SpeedCase& c : cases_of(flags)) {
+    if (c.depth + c.tokens > flags.engine.context) {
+      return fail::invalid("{} tokens after {} do not fit --context {}.", c.tokens, c.depth,
+                           flags.engine.context);
+    }
+  }
+  return {};
 }
 
 // Repetitions go in turn over all cases, so that a drift of the machine's speed spreads over them
@@ -261,6 +274,7 @@ Result<void> bench(BenchFlags flags) {
     flags.batches = {1, 2, 4, 8, 16, 32};
     flags.depths = {0, 1024, 4096};
   }
+  QUERN_TRY(check_context(flags));
   // The loading bar would only be noise to a program.
   QUERN_ASSIGN_OR_RETURN(const auto engine, flags.engine.open(flags.is_json));
   QUERN_ASSIGN_OR_RETURN(const BenchReport report, measure(*engine, flags));

@@ -55,6 +55,12 @@ TEST_F(Commands, BenchSharesOnlyRoofsThatAreKnown) {
   EXPECT_EQ(result.output.find("0 Gop/s roof"), std::string::npos) << result.output;
 }
 
+TEST_F(Commands, BenchKeepsToTheContextThatIsAskedFor) {
+  const std::string command = "bench " + model() + " --decode 1 --repetitions 1 --context 20";
+  expect_part(quern(command + " --prefill 4"), 0, "decode");
+  expect_part(quern(command + " --prefill 21"), 1, "21 tokens after 0 do not fit --context 20.");
+}
+
 // Inputs and outputs in both formats.
 TEST_F(Commands, ExecRunsAManifestFromFiles) {
   const std::string command =
