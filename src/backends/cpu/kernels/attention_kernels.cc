@@ -245,7 +245,9 @@ QUERN_INLINE PageRow finish_scores(const AttentionRun& run, int page, int row, i
 // its own probability NaN, and so l and every sum it is added to, whatever m is; the result is NaN
 // as it must be.
 QUERN_INLINE float exponentiate(float* scores, float m, int num_vectors) {
-  VecF32 partials[kSumVectors] = {};
+  VecF32 partials[kSumVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kSumVectors; ++v) partials[v] = VecF32{};
   for (int first = 0; first < num_vectors; first += kSumVectors) {
 #pragma GCC unroll 4
     for (int v = 0; v < kSumVectors; ++v) {
@@ -297,10 +299,11 @@ QUERN_INLINE void add_keys(const AttentionRun& run, const PageValues& values, in
   }
 }
 
-// sums += p * value for keys [begin, end) that all rows of the tile see.
+// sums += p * value for keys [begin, end) that all rows of the tile see; sums = where they are the
+// first.
 template <CacheType kType, int kRows, int kVectors>
 QUERN_INLINE void add_tile(const AttentionRun& run, const PageValues& values, int page, int row,
-                           int64_t begin, int64_t end, int64_t column) {
+                           int64_t begin, int64_t end, bool is_first, int64_t column) {
   const ScoreLeft left{scores_of(run, page, row)};
   const auto right = value_columns<kType>(run, values, column);
   float* sums = sums_of(run, page, row) + column;
@@ -309,7 +312,7 @@ QUERN_INLINE void add_tile(const AttentionRun& run, const PageValues& values, in
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      tile[r][v] = load<VecF32>(sums + r * run.row_stride + v * kLanes);
+      tile[r][v] = is_first ? VecF32{} : load<VecF32>(sums + r * run.row_stride + v * kLanes);
     }
   }
   multiply_tile(left, right, begin, end, ahead_of(run, row), tile);
@@ -322,15 +325,15 @@ QUERN_INLINE void add_tile(const AttentionRun& run, const PageValues& values, in
 
 template <CacheType kType>
 QUERN_INLINE void add_shared_keys(const AttentionRun& run, const PageValues& values, int page,
-                                  int64_t begin, int64_t end) {
+                                  int64_t begin, int64_t end, bool is_first) {
   for_row_tiles(run.num_rows, [&]<class Shape>(int row, Shape) {
     constexpr int kRows = Shape::kTileRows, kVectors = Shape::kTileVectors;
     int64_t column = 0;
     for (; column + kVectors * kLanes <= run.value_dim; column += kVectors * kLanes) {
-      add_tile<kType, kRows, kVectors>(run, values, page, row, begin, end, column);
+      add_tile<kType, kRows, kVectors>(run, values, page, row, begin, end, is_first, column);
     }
     for (; column < run.value_dim; column += kLanes) {
-      add_tile<kType, kRows, 1>(run, values, page, row, begin, end, column);
+      add_tile<kType, kRows, 1>(run, values, page, row, begin, end, is_first, column);
     }
   });
 }
@@ -340,8 +343,6 @@ QUERN_INLINE void add_shared_keys(const AttentionRun& run, const PageValues& val
 template <CacheType kType>
 void add_values_of(const AttentionRun& run, const PageValues& values, int page,
                    const PageRow* rows) {
-  float* sums = sums_of(run, page, 0);
-  for (int64_t i = 0; i < run.num_rows * run.row_stride; i += kLanes) store(sums + i, VecF32{});
   constexpr uint64_t kAll = ~uint64_t{0};
   const int32_t* first = run.pages[page].first;
   const int32_t* last = run.pages[page].last;
@@ -353,12 +354,18 @@ void add_values_of(const AttentionRun& run, const PageValues& values, int page,
     if (rows[row].has_gaps) end = -1;
   }
   const bool is_shared = begin < end;
-  for (int row = 0; row < run.num_rows; ++row) {
-    const uint64_t visible = rows[row].has_gaps ? rows[row].visible : kAll;
-    add_keys<kType>(run, values, page, row, first[row], is_shared ? begin : last[row], visible);
+  bool is_first = is_shared;  // whether no row sees a key before the shared ones
+  for (int row = 0; row < run.num_rows; ++row) is_first = is_first && first[row] == begin;
+  if (!is_first) {
+    float* sums = sums_of(run, page, 0);
+    for (int64_t i = 0; i < run.num_rows * run.row_stride; i += kLanes) store(sums + i, VecF32{});
+    for (int row = 0; row < run.num_rows; ++row) {
+      const uint64_t visible = rows[row].has_gaps ? rows[row].visible : kAll;
+      add_keys<kType>(run, values, page, row, first[row], is_shared ? begin : last[row], visible);
+    }
   }
   if (!is_shared) return;
-  add_shared_keys<kType>(run, values, page, begin, end);
+  add_shared_keys<kType>(run, values, page, begin, end, is_first);
   for (int row = 0; row < run.num_rows; ++row) {
     add_keys<kType>(run, values, page, row, end, last[row], kAll);
   }
