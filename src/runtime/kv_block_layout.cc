@@ -11,6 +11,22 @@ namespace {
 constexpr int64_t kScaleBytes = 2;
 constexpr int64_t kWordBytes = 4;
 
+// A part from the row's blocks to the page, and back.
+struct Put {
+  const std::byte* row;
+  std::byte* page;
+  void operator()(int64_t in_row, int64_t in_page, int64_t size) const {
+    std::memcpy(page + in_page, row + in_row, static_cast<size_t>(size));
+  }
+};
+struct Get {
+  const std::byte* page;
+  std::byte* row;
+  void operator()(int64_t in_row, int64_t in_page, int64_t size) const {
+    std::memcpy(row + in_row, page + in_page, static_cast<size_t>(size));
+  }
+};
+
 }  // namespace
 
 KvBlockLayout::KvBlockLayout(DType dtype, int64_t row_bytes)
@@ -43,27 +59,19 @@ void KvBlockLayout::for_value_parts(int64_t row, Move&& move) const {
 }
 
 void KvBlockLayout::put_key(const std::byte* blocks, int64_t row, std::byte* keys) const {
-  for_key_parts(row, [&](int64_t in_row, int64_t in_page, int64_t size) {
-    std::memcpy(keys + in_page, blocks + in_row, static_cast<size_t>(size));
-  });
+  for_key_parts(row, Put{blocks, keys});
 }
 
 void KvBlockLayout::get_key(const std::byte* keys, int64_t row, std::byte* blocks) const {
-  for_key_parts(row, [&](int64_t in_row, int64_t in_page, int64_t size) {
-    std::memcpy(blocks + in_row, keys + in_page, static_cast<size_t>(size));
-  });
+  for_key_parts(row, Get{keys, blocks});
 }
 
 void KvBlockLayout::put_value(const std::byte* blocks, int64_t row, std::byte* values) const {
-  for_value_parts(row, [&](int64_t in_row, int64_t in_page, int64_t size) {
-    std::memcpy(values + in_page, blocks + in_row, static_cast<size_t>(size));
-  });
+  for_value_parts(row, Put{blocks, values});
 }
 
 void KvBlockLayout::get_value(const std::byte* values, int64_t row, std::byte* blocks) const {
-  for_value_parts(row, [&](int64_t in_row, int64_t in_page, int64_t size) {
-    std::memcpy(blocks + in_row, values + in_page, static_cast<size_t>(size));
-  });
+  for_value_parts(row, Get{values, blocks});
 }
 
 }  // namespace quern

@@ -11,10 +11,8 @@
 namespace quern {
 namespace {
 
-// Many huge pages, of which the last is partly unused; little beside the weights of a model, and
-// what is not touched costs nothing.
-constexpr int64_t kSlabBytes = int64_t{64} << 20;
-constexpr int64_t kHugePage = int64_t{2} << 20;
+// Several huge pages, of which the last is partly unused; little beside the weights of a model.
+constexpr int64_t kSlabBytes = int64_t{16} << 20;
 // Small pages are those of small models, which need no slab of megabytes.
 constexpr int64_t kMostPages = 64;
 
@@ -28,10 +26,7 @@ Result<std::shared_ptr<KvSlab>> KvSlab::make(int64_t page_bytes, int64_t num_pag
                            num_pages, page_bytes);
   }
   std::shared_ptr<KvSlab> slab(new KvSlab());
-  // Large slabs are whole huge pages: the last pages of keys would lie in small ones otherwise.
-  const bool is_large = *size >= kSlabBytes / 2;
-  QUERN_ASSIGN_OR_RETURN(slab->buffer_,
-                         Buffer::allocate_host(is_large ? round_up(*size, kHugePage) : *size));
+  QUERN_ASSIGN_OR_RETURN(slab->buffer_, Buffer::allocate_host(*size));
   QUERN_ASSIGN_OR_RETURN(const auto bytes, slab->buffer_.mutable_host_view());
   slab->data_ = bytes.data();
   slab->page_bytes_ = page_bytes;

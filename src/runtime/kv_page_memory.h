@@ -50,7 +50,7 @@ class KvPage {
 // Gives pages of one size. Slabs live as long as one of their pages does. One thread only.
 class KvPageMemory {
  public:
-  // Pages in a slab: about 64 MiB of them, at most 64 and at least one.
+  // Pages in a slab: about 16 MiB of them, at most 64 and at least one.
   static int64_t pages_of_slab(int64_t page_bytes);
 
   // A zeroed page of `page_bytes`, the same multiple of 64 at every call. Errors:

@@ -91,8 +91,8 @@ TEST(KvPageMemory, TheLastPageFreesTheSlab) {
 
 TEST(KvPageMemory, SlabsAreLargeForLargePagesOnly) {
   EXPECT_EQ(KvPageMemory::pages_of_slab(64), 64);
-  EXPECT_EQ(KvPageMemory::pages_of_slab(int64_t{2} << 20), 32);
-  EXPECT_EQ(KvPageMemory::pages_of_slab((int64_t{64} << 20) + 64), 1);
+  EXPECT_EQ(KvPageMemory::pages_of_slab(int64_t{1} << 20), 16);
+  EXPECT_EQ(KvPageMemory::pages_of_slab((int64_t{16} << 20) + 64), 1);
   EXPECT_EQ(KvPageMemory::pages_of_slab(int64_t{1} << 40), 1);
 }
 

@@ -23,6 +23,10 @@ constexpr int kTileVectors = 4;
 // are the elements 16 r + 4 w and the three after it.
 template <CacheType kType>
 struct KeyWords;
+// Where pair `pair` of run `run` of word w stands in the order of IntegerQuery.
+QUERN_INLINE constexpr int64_t pair_place(int run, int64_t w, int pair) {
+  return run * 8 + 2 * w + pair;
+}
 template <>
 struct KeyWords<CacheType::kQ8_0> {
   static constexpr int kWords = 8;
@@ -62,13 +66,10 @@ struct KeyBlock {
   }
 };
 
-// The same where the pairs were unpacked before: scales as cached, pairs [kPairsPerBlock][64].
-struct UnpackedBlock {
-  const char* scale_codes;
+// The same with its pairs, [kPairsPerBlock][64], unpacked before.
+template <CacheType kType>
+struct UnpackedBlock : KeyBlock<kType> {
   const int32_t* pairs;
-  QUERN_INLINE VecF32 scales(int64_t column, int v) const {
-    return widen_f16(reinterpret_cast<const uint16_t*>(scale_codes) + column + v * kLanes);
-  }
 };
 
 // Adds the products of one pair of the tile's rows, from `query` on, and one of its keys.
@@ -103,13 +104,13 @@ QUERN_INLINE void sum_block(const int32_t* queries, const KeyBlock<kType>& block
     unroll<2 * KeyWords<kType>::kRuns>([&](auto i) QUERN_INLINE_LAMBDA {
       VecI16 keys[kTileVectors];
       unpack_words<kType, i / 2, i % 2>(words, keys);
-      add_pair<kRows>(queries + (i / 2 * 8 + 2 * w + i % 2) * kMaxTileRows, keys, sums);
+      add_pair<kRows>(queries + pair_place(i / 2, w, i % 2) * kMaxTileRows, keys, sums);
     });
   }
 }
-template <int kRows>
-QUERN_INLINE void sum_block(const int32_t* queries, const UnpackedBlock& block, int64_t column,
-                            VecI32 (&sums)[kRows][kTileVectors]) {
+template <int kRows, CacheType kType>
+QUERN_INLINE void sum_block(const int32_t* queries, const UnpackedBlock<kType>& block,
+                            int64_t column, VecI32 (&sums)[kRows][kTileVectors]) {
   for (int64_t pair = 0; pair < kPairsPerBlock; ++pair) {
     VecI16 keys[kTileVectors];
     unroll<kTileVectors>([&](auto v) QUERN_INLINE_LAMBDA {
@@ -147,8 +148,8 @@ template <CacheType kType>
 struct UnpackedPage {
   const char* keys;
   const int32_t* pairs;
-  QUERN_INLINE UnpackedBlock block(int64_t b) const {
-    return {keys + b * KeyBlock<kType>::kBytes, pairs + b * kPairsPerBlock * kPageKeys};
+  QUERN_INLINE UnpackedBlock<kType> block(int64_t b) const {
+    return {{keys + b * KeyBlock<kType>::kBytes}, pairs + b * kPairsPerBlock * kPageKeys};
   }
 };
 
@@ -223,7 +224,7 @@ void unpack_page(const char* keys, const IntegerQuery& query) {
         unroll<2 * KeyWords<kType>::kRuns>([&](auto i) QUERN_INLINE_LAMBDA {
           VecI16 pairs[kTileVectors];
           unpack_words<kType, i / 2, i % 2>(words, pairs);
-          int32_t* line = out + (i / 2 * 8 + 2 * w + i % 2) * kPageKeys;
+          int32_t* line = out + pair_place(i / 2, w, i % 2) * kPageKeys;
           unroll<kTileVectors>([&](auto v)
                                    QUERN_INLINE_LAMBDA { store(line + v * kLanes, pairs[v]); });
         });

@@ -61,10 +61,6 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
 QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
   return (VecF32)_mm256_max_ps((__m256)a, (__m256)b);
 }
-// v times the float at p, in all lanes.
-QUERN_INLINE VecF32 multiply_broadcast(VecF32 v, const float* p) {
-  return v * splat(*p);
-}
 // Whether a bit of v is set.
 QUERN_INLINE bool any_lane(VecI32 v) {
   return _mm256_testz_si256((__m256i)v, (__m256i)v) == 0;
@@ -73,10 +69,6 @@ QUERN_INLINE bool any_lane(VecI32 v) {
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return (VecI32)_mm256_madd_epi16((__m256i)a, (__m256i)b);
-}
-// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
-QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
-  sum += multiply_pairs(a, bits_as<VecI16>(splat(*p)));
 }
 // Products of unsigned and signed bytes, added by pairs with saturation at 16 bits.
 QUERN_INLINE VecI16 multiply_bytes(VecU8 a, VecI8 b) {

@@ -27,11 +27,6 @@ constexpr int kTokensAtOnce = 8 / kPlanes;
 namespace quern::cpu {
 namespace {
 
-// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
-QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
-  sum += multiply_pairs(a, bits_as<VecI16>(splat(*p)));
-}
-
 template <int kPlanes, int kQuads>
 struct QuadSum<255, kPlanes, kQuads> : NibbleQuadSum<kQuads> {};
 

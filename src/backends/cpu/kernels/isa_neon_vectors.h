@@ -57,10 +57,6 @@ QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
   return (VecF32)vbslq_f32(vcgtq_f32((float32x4_t)a, (float32x4_t)b), (float32x4_t)a,
                            (float32x4_t)b);
 }
-// v times the float at p, in all lanes.
-QUERN_INLINE VecF32 multiply_broadcast(VecF32 v, const float* p) {
-  return v * splat(*p);
-}
 // Whether a bit of v is set.
 QUERN_INLINE bool any_lane(VecI32 v) {
   return vmaxvq_u32((uint32x4_t)v) != 0;
@@ -70,10 +66,6 @@ QUERN_INLINE bool any_lane(VecI32 v) {
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   const int32x4_t low = vmull_s16(vget_low_s16((int16x8_t)a), vget_low_s16((int16x8_t)b));
   return (VecI32)vpaddq_s32(low, vmull_high_s16((int16x8_t)a, (int16x8_t)b));
-}
-// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
-QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
-  sum += multiply_pairs(a, bits_as<VecI16>(splat(*p)));
 }
 
 // a * b + c with one rounding.

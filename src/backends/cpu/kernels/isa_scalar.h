@@ -52,10 +52,6 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
 QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
   return a > b ? a : b;
 }
-// v times the float at p, in all lanes.
-QUERN_INLINE VecF32 multiply_broadcast(VecF32 v, const float* p) {
-  return v * splat(*p);
-}
 // Whether a bit of v is set.
 QUERN_INLINE bool any_lane(VecI32 v) {
   return v[0] != 0;
@@ -66,10 +62,6 @@ QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   const VecI32 x = bits_as<VecI32>(a);
   const VecI32 y = bits_as<VecI32>(b);
   return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
-}
-// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
-QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
-  sum += multiply_pairs(a, bits_as<VecI16>(splat(*p)));
 }
 
 // a * b + c with one rounding where a level can; this one rounds twice.

@@ -62,10 +62,6 @@ QUERN_INLINE VecI16 widen_u8(const uint8_t* p) {
 QUERN_INLINE VecF32 larger(VecF32 a, VecF32 b) {
   return (VecF32)_mm_max_ps((__m128)a, (__m128)b);
 }
-// v times the float at p, in all lanes.
-QUERN_INLINE VecF32 multiply_broadcast(VecF32 v, const float* p) {
-  return v * splat(*p);
-}
 // Whether a bit of v is set.
 QUERN_INLINE bool any_lane(VecI32 v) {
   return _mm_movemask_epi8(_mm_cmpeq_epi8((__m128i)v, _mm_setzero_si128())) != 0xFFFF;
@@ -74,10 +70,6 @@ QUERN_INLINE bool any_lane(VecI32 v) {
 // Products of 16-bit pairs, added: one 32-bit lane for each pair.
 QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b) {
   return (VecI32)_mm_madd_epi16((__m128i)a, (__m128i)b);
-}
-// sum += the products of the pairs of a and the pair of 16-bit integers at p, added.
-QUERN_INLINE void add_pairs(VecI32& sum, VecI16 a, const int32_t* p) {
-  sum += multiply_pairs(a, bits_as<VecI16>(splat(*p)));
 }
 
 // a * b + c with one rounding where a level can; this one rounds twice.

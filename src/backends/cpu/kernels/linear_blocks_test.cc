@@ -164,6 +164,25 @@ TEST_P(LinearBlocks, NoTokensAndNoRowsAreNoWork) {
   }
 }
 
+// 10 MiB of q8_0 are more than one piece; 4,099 rows leave a short panel.
+TEST(PackWeight, TellsOfEveryByteOnceAndInOrder) {
+  ThreadPool pool(2);
+  const Tensor weight = *Tensor::zeros(DType::kQ8_0, {4099, 2432});
+  const auto bytes = *weight.host_view();
+  for (const KernelTable* kernels : runnable_tables()) {
+    const std::byte* next = bytes.data();
+    int calls = 0;
+    const auto packed = [&](std::span<const std::byte> piece) {
+      EXPECT_EQ(piece.data(), next);
+      next += piece.size();
+      ++calls;
+    };
+    ASSERT_TRUE(pack_weight(weight, ActivationKind::kInt8, *kernels, pool, nullptr, packed));
+    EXPECT_EQ(next, bytes.data() + bytes.size());
+    EXPECT_GT(calls, 1);
+  }
+}
+
 std::vector<DType> all_block_formats() {
   std::vector<DType> formats;
   for (const DTypeInfo& info : all_dtypes()) {

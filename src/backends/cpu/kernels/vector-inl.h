@@ -93,6 +93,12 @@ QUERN_INLINE VecU32 splat(uint32_t x) {
   return x - VecU32{};
 }
 
+// v times the float at p, in all lanes. A level with an instruction for it has an overload.
+template <class V>
+QUERN_INLINE V multiply_broadcast(V v, const float* p) {
+  return v * splat(*p);
+}
+
 // Every 32-bit lane holds the four bytes at p.
 QUERN_INLINE VecI32 splat_i32(const void* p) {
   int32_t bits;
@@ -118,6 +124,15 @@ QUERN_INLINE VecI32 truncate_to_i32(VecF32 v) {
 QUERN_INLINE VecI32 round_to_i32(VecF32 v) {
   const VecF32 magic = splat(12582912.0f);
   return bits_as<VecI32>(v + magic) - bits_as<VecI32>(magic);
+}
+
+// Products of 16-bit pairs, added: one 32-bit lane for each pair; each level defines it.
+QUERN_INLINE VecI32 multiply_pairs(VecI16 a, VecI16 b);
+// sum += the products of the pairs of a and the pair of 16-bit integers at p, added. A level with
+// an instruction for it has an overload.
+template <class V>
+QUERN_INLINE void add_pairs(VecI32& sum, V a, const int32_t* p) {
+  sum += multiply_pairs(a, bits_as<V>(splat(*p)));
 }
 
 // kLanes unsigned integers of 16 bits, widened; each level defines it.

@@ -163,26 +163,24 @@ Result<void> AttentionStep::run_split(const AttentionJob& job, std::span<const A
   const auto state_of = [&](int64_t tile, int64_t part) {
     return states + (tile * most + part) * state_bytes;
   };
-  // Neighbouring parts of a tile stay with a thread, whose worker keeps the queries and knows what
-  // it has read ahead.
-  std::vector<std::optional<AttentionWorker>> workers(static_cast<size_t>(threads));
   const int64_t num_parts = num_tiles * most;
-  machine_.pool.run(num_parts, [&](int64_t i, int thread) {
-    auto& worker = workers[static_cast<size_t>(thread)];
-    if (!worker) worker.emplace(job, scratch + own_bytes * thread);
+  // Nothing behind the last part, nor behind those of a tile that has fewer than the others.
+  const auto part_at = [&](int64_t i) -> TilePages {
+    if (i >= num_parts) return {};
     const AttentionTile& tile = tiles[static_cast<size_t>(i / most)];
     const TileParts parts(tile, pages_per_part);
-    if (i % most >= parts.count()) return;
-    TilePages next;
-    if (i + 1 < num_parts) {
-      const AttentionTile& next_tile = tiles[static_cast<size_t>((i + 1) / most)];
-      const TileParts next_parts(next_tile, pages_per_part);
-      if ((i + 1) % most < next_parts.count()) {
-        next = {&next_tile, next_parts.pages((i + 1) % most)};
-      }
-    }
-    worker->walk(tile, parts.pages(i % most), attention_state_at(state_of(i / most, i % most)),
-                 next);
+    return i % most < parts.count() ? TilePages{&tile, parts.pages(i % most)} : TilePages{};
+  };
+  // Neighbouring parts stay with a thread, whose worker keeps the queries and knows what it has
+  // read ahead.
+  std::vector<std::optional<AttentionWorker>> workers(static_cast<size_t>(threads));
+  machine_.pool.run(num_parts, [&](int64_t i, int thread) {
+    const TilePages part = part_at(i);
+    if (part.tile == nullptr) return;
+    auto& worker = workers[static_cast<size_t>(thread)];
+    if (!worker) worker.emplace(job, scratch + own_bytes * thread);
+    worker->walk(*part.tile, part.pages, attention_state_at(state_of(i / most, i % most)),
+                 part_at(i + 1));
   });
   // The threads are done; their scratch memory is free again.
   AttentionWorker joiner(job, scratch);

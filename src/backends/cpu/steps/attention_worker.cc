@@ -153,9 +153,8 @@ int64_t AttentionWorker::block_bytes() const {
 }
 
 void AttentionWorker::begin_page(const std::byte* block) const {
-  for (int64_t byte = 0; byte < block_bytes(); byte += kLineBytes) {
-    __builtin_prefetch(block + byte, 0, 2);
-  }
+  const int64_t size = block_bytes();
+  for (int64_t byte = 0; byte < size; byte += kLineBytes) __builtin_prefetch(block + byte, 0, 2);
 }
 
 void AttentionWorker::set_page(const AttentionTile& tile, int64_t page, AttentionPage& place) {
@@ -194,7 +193,7 @@ void AttentionWorker::set_run(const AttentionTile& tile, PageRange pages, TilePa
     const std::byte* block = block_of(tile, pages.first + i);
     place.keys = block;
     place.values = block + key_bytes;
-    if (!is_ahead(tile, pages.first + i, i)) begin_page(block);
+    if (!is_ahead(block, i)) begin_page(block);
   }
   set_ahead(next);
   if (widens_values(job_.store)) {  // one page at a time
@@ -202,9 +201,8 @@ void AttentionWorker::set_run(const AttentionTile& tile, PageRange pages, TilePa
   }
 }
 
-bool AttentionWorker::is_ahead(const AttentionTile& tile, int64_t page, int64_t index) const {
-  return index < ahead_.num_blocks &&
-         ahead_.blocks[index] == reinterpret_cast<const char*>(block_of(tile, page));
+bool AttentionWorker::is_ahead(const std::byte* block, int64_t index) const {
+  return index < ahead_.num_blocks && ahead_.blocks[index] == reinterpret_cast<const char*>(block);
 }
 
 void AttentionWorker::dot_keys() {
@@ -223,7 +221,7 @@ void AttentionWorker::walk(const AttentionTile& tile, PageRange pages, const Att
   // ahead, so that reading soon goes beside computing.
   const int64_t most =
       widens_values(job_.store) ? 1 : std::clamp(kMaxTileRows / run_.num_rows, 1, kMaxRunPages);
-  int64_t count = is_ahead(tile, pages.first, 0) ? ahead_.num_blocks : 1;
+  int64_t count = is_ahead(block_of(tile, pages.first), 0) ? ahead_.num_blocks : 1;
   const auto first_of = [&](PageRange rest) {
     return PageRange{rest.first, std::min(rest.first + count, rest.last)};
   };

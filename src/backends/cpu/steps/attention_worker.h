@@ -62,7 +62,7 @@ class AttentionWorker {
   // Copies or quantises the tile's queries into kernel layout.
   void load_queries(const AttentionTile& tile);
   // Whether the page was read ahead as page `index` of a run.
-  bool is_ahead(const AttentionTile& tile, int64_t page, int64_t index) const;
+  bool is_ahead(const std::byte* block, int64_t index) const;
   // Points run_ at pages, and ahead_ at those of the run after it.
   void set_run(const AttentionTile& tile, PageRange pages, TilePages next);
   void set_ahead(TilePages next);
