@@ -13,7 +13,7 @@ run: program
 # Without the model the tests that need it skip and say so. Python is there before the configuration
 # looks for it: a test of bench/peers needs it.
 test:
-	@scripts/setup --model
+	@scripts/setup --test
 	@$(MAKE) --no-print-directory build
 	@scripts/fetch_model > /dev/null || true
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)

@@ -25,12 +25,13 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-ProgramResult run_program(const std::string& program, const std::vector<std::string>& arguments,
+// `command` is in the shell's language.
+ProgramResult run_program(const std::string& command, const std::vector<std::string>& arguments,
                           const std::string& input) {
   const TemporaryFolder folder("program");
   std::ofstream(folder.file("in"), std::ios::binary) << input;
   // What the program keeps between runs stays out of the user's cache.
-  std::string line = "QUERN_CACHE=" + quoted(folder.file("cache")) + " " + quoted(program);
+  std::string line = "QUERN_CACHE=" + quoted(folder.file("cache")) + " " + command;
   for (const std::string& argument : arguments) line += " " + quoted(argument);
   // Files and not pipes: no output is too long for a buffer.
   line += " < " + quoted(folder.file("in")) + " > " + quoted(folder.file("out")) + " 2> " +
@@ -46,11 +47,25 @@ ProgramResult run_program(const std::string& program, const std::vector<std::str
 }  // namespace
 
 ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input) {
-  return run_program(QUERN_PROGRAM, arguments, input);
+  return run_program(quoted(QUERN_PROGRAM), arguments, input);
 }
 
 ProgramResult run_quern_faulty(const std::vector<std::string>& arguments) {
-  return run_program(QUERN_FAULTY_PROGRAM, arguments, "");
+  return run_program(quoted(QUERN_FAULTY_PROGRAM), arguments, "");
+}
+
+ProgramResult run_quern_on(const std::string& processor,
+                           const std::vector<std::string>& arguments) {
+  return run_program("qemu-x86_64 -cpu " + quoted(processor) + " " + quoted(QUERN_PROGRAM),
+                     arguments, "");
+}
+
+bool can_emulate_processors() {
+#if defined(__x86_64__)
+  return std::system("command -v qemu-x86_64 > /dev/null") == 0;
+#else
+  return false;
+#endif
 }
 
 }  // namespace quern::test

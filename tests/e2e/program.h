@@ -16,5 +16,9 @@ struct ProgramResult {
 ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input = "");
 // The same with a backend more, `faulty` (faulty_backends.cc).
 ProgramResult run_quern_faulty(const std::vector<std::string>& arguments);
+// The same on another processor, which qemu-user emulates: "Haswell", "SandyBridge", ...
+ProgramResult run_quern_on(const std::string& processor, const std::vector<std::string>& arguments);
+// False where qemu-user is not installed or this machine is no x86-64.
+bool can_emulate_processors();
 
 }  // namespace quern::test

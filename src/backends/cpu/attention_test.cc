@@ -237,8 +237,8 @@ TEST(AttentionCached, ServesAllCacheTypes) {
   }
 }
 
-// A token of 1 to 13 heads, and of 24: tiles of every height, alone and after others, over two pages
-// and a bit, in the types that kernels read each in its own way.
+// A token of 1 to 13 heads, and of 24: tiles of every height, alone and after others, over two
+// pages and a bit, in the types that kernels read each in its own way.
 TEST(AttentionCached, ServesEveryNumberOfRows) {
   for (const auto* type : {"f32", "f16", "bf16", "q8_0", "q4_0"}) {
     for (const int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 24}) {

@@ -20,12 +20,11 @@ class CpuBackend final : public Backend {
     Capabilities capabilities = cpu::probe_capabilities();
     if (arch.empty() || arch == capabilities.arch) return capabilities;
     const auto isa = cpu::find_isa(arch);
-    const cpu::KernelTable* kernels = isa ? cpu::find_kernel_table(*isa) : nullptr;
-    if (kernels == nullptr) {
+    if (!isa || !cpu::has_kernel_level(*isa)) {
       return fail::not_found("Backend cpu knows no architecture '{}'.", arch);
     }
     capabilities.arch = arch;
-    capabilities.max_vector_bits = 32 * kernels->linear.num_lanes;
+    capabilities.max_vector_bits = cpu::vector_bits(*isa);
     return capabilities;
   }
 

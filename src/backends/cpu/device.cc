@@ -15,18 +15,18 @@ namespace {
 // The best kernels of this machine, or those of the level that was asked for. Never a lower one in
 // silence.
 Result<const KernelTable*> choose_kernels(const std::string& name) {
-  const CpuFeatures features = detect_cpu_features();
-  if (name.empty()) return &best_kernel_table(features);
+  if (name.empty()) return &best_kernel_table(detect_cpu_features());
   const auto isa = find_isa(name);
-  if (!isa || find_kernel_table(*isa) == nullptr) {
+  if (!isa || !has_kernel_level(*isa)) {
     return fail::invalid("There is no instruction set '{}'; this machine can use {}.", name,
                          fmt::join(available_isas(), ", "));
   }
-  if (!is_supported(*isa, features)) {
+  const KernelTable* table = find_kernel_table(*isa);
+  if (table == nullptr) {
     return fail::unavailable("The processor has no {}; this machine can use {}.", name,
                              fmt::join(available_isas(), ", "));
   }
-  return find_kernel_table(*isa);
+  return table;
 }
 
 Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
@@ -36,7 +36,7 @@ Capabilities capabilities_of(const KernelTable& kernels, int num_threads) {
   capabilities.has_f64 = true;
   capabilities.keeps_denormals = true;
   capabilities.num_threads = num_threads;
-  capabilities.max_vector_bits = 32 * kernels.linear.num_lanes;
+  capabilities.max_vector_bits = vector_bits(kernels.isa);
   return capabilities;
 }
 
@@ -94,11 +94,8 @@ class CpuDevice final : public Device {
 }  // namespace
 
 std::vector<std::string_view> available_isas() {
-  const CpuFeatures features = detect_cpu_features();
   std::vector<std::string_view> names;
-  for (const KernelTable& table : kernel_tables()) {
-    if (is_supported(table.isa, features)) names.push_back(isa_name(table.isa));
-  }
+  for (const KernelTable& table : kernel_tables()) names.push_back(isa_name(table.isa));
   return names;
 }
 

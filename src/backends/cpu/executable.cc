@@ -135,8 +135,7 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
   QUERN_TRY(check_room("Packing the weights", total));
   QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
-  QUERN_ASSIGN_OR_RETURN(tables.pack_cache(),
-                         open_pack_cache(graph_, plan_, *loaded_, *machine_));
+  QUERN_ASSIGN_OR_RETURN(tables.pack_cache(), open_pack_cache(graph_, plan_, *loaded_, *machine_));
   for (const PlannedStep& step : plan_.steps) {
     auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables, numerics_});
     if (!made) return tl::unexpected(node_error(made.error(), graph_.node(step.node)));

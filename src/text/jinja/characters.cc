@@ -170,11 +170,14 @@ bool is_numeric(uint32_t code_point) {
          std::ranges::find(kNumberIdeographs, code_point) != std::end(kNumberIdeographs);
 }
 
+// ASCII first: texts are mostly that, and it needs no table.
 bool is_upper(uint32_t code_point) {
+  if (code_point < 0x80) return code_point >= 'A' && code_point <= 'Z';
   return category(code_point) == UTF8PROC_CATEGORY_LU || is_among(kOtherUpper, code_point);
 }
 
 bool is_lower(uint32_t code_point) {
+  if (code_point < 0x80) return code_point >= 'a' && code_point <= 'z';
   return category(code_point) == UTF8PROC_CATEGORY_LL || is_among(kOtherLower, code_point);
 }
 

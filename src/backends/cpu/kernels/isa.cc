@@ -7,17 +7,18 @@ namespace {
 struct Level {
   Isa isa;
   std::string_view name;
+  int vector_bits;
 };
 constexpr Level kLevels[] = {
-    {Isa::kScalar, "scalar"},
-    {Isa::kSse2, "sse2"},
-    {Isa::kAvx2, "avx2"},
-    {Isa::kAvx512, "avx512"},
-    {Isa::kNeon, "neon"},
-    {Isa::kAvx512Vnni, "avx512-vnni"},
-    {Isa::kAvx512Bf16, "avx512-bf16"},
-    {Isa::kNeonDotprod, "neon-dotprod"},
-    {Isa::kNeonI8mm, "neon-i8mm"},
+    {Isa::kScalar, "scalar", 32},
+    {Isa::kSse2, "sse2", 128},
+    {Isa::kAvx2, "avx2", 256},
+    {Isa::kAvx512, "avx512", 512},
+    {Isa::kNeon, "neon", 128},
+    {Isa::kAvx512Vnni, "avx512-vnni", 512},
+    {Isa::kAvx512Bf16, "avx512-bf16", 512},
+    {Isa::kNeonDotprod, "neon-dotprod", 128},
+    {Isa::kNeonI8mm, "neon-i8mm", 128},
 };
 
 }  // namespace
@@ -34,6 +35,13 @@ std::optional<Isa> find_isa(std::string_view name) {
     if (level.name == name) return level.isa;
   }
   return std::nullopt;
+}
+
+int vector_bits(Isa isa) {
+  for (const Level& level : kLevels) {
+    if (level.isa == isa) return level.vector_bits;
+  }
+  return 32;
 }
 
 bool is_supported(Isa isa, const CpuFeatures& features) {

@@ -28,6 +28,8 @@ enum class Isa : uint8_t {
 // "neon-i8mm": the names of --isa.
 std::string_view isa_name(Isa isa);
 std::optional<Isa> find_isa(std::string_view name);
+// Bits of a register of the level; the scalar level has numbers of 32.
+int vector_bits(Isa isa);
 bool is_supported(Isa isa, const CpuFeatures& features);
 
 // The highest supported level of `levels` (ascending, kScalar first) that is not above `cap`.

@@ -60,11 +60,24 @@ TEST(Isa, ArmLevelsNeedWhatTheLevelsBelowNeed) {
 }
 
 TEST(KernelTable, ScalarIsFirstAndEachLevelAppearsOnce) {
-  const auto tables = kernel_tables();
-  ASSERT_FALSE(tables.empty());
-  EXPECT_EQ(tables.front().isa, Isa::kScalar);
-  for (size_t i = 1; i < tables.size(); ++i) EXPECT_LT(tables[i - 1].isa, tables[i].isa);
-  for (const KernelTable& table : tables) EXPECT_EQ(find_kernel_table(table.isa), &table);
+  const auto levels = kernel_levels();
+  ASSERT_FALSE(levels.empty());
+  EXPECT_EQ(levels.front().isa, Isa::kScalar);
+  for (size_t i = 1; i < levels.size(); ++i) EXPECT_LT(levels[i - 1].isa, levels[i].isa);
+}
+
+// A table is made by code of its own level, so there is none where that code cannot run.
+TEST(KernelTable, ThereIsOneForEachLevelThatTheMachineSupports) {
+  const CpuFeatures features = detect_cpu_features();
+  for (const KernelLevel& level : kernel_levels()) {
+    SCOPED_TRACE(isa_name(level.isa));
+    EXPECT_TRUE(has_kernel_level(level.isa));
+    const KernelTable* table = find_kernel_table(level.isa);
+    ASSERT_EQ(table != nullptr, is_supported(level.isa, features));
+    if (table == nullptr) continue;
+    EXPECT_EQ(table->isa, level.isa);
+    EXPECT_EQ(vector_bits(level.isa), 32 * table->linear.num_lanes);
+  }
 }
 
 TEST(KernelTable, BestIsSupportedByThisMachine) {

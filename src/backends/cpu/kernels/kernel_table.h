@@ -56,9 +56,19 @@ const auto& functions_of(const Family& family) {
   }
 }
 
-// The tables of this build, lowest level first; the machine need not support them.
+// A level of this build. `make` is compiled with the instructions of the level, so it may run only
+// where the level is supported.
+struct KernelLevel {
+  Isa isa = Isa::kScalar;
+  KernelTable (*make)() = nullptr;
+};
+
+// The levels of this build, lowest first; the machine need not support them.
+std::span<const KernelLevel> kernel_levels();
+bool has_kernel_level(Isa isa);
+// The tables of the levels that this machine supports, lowest first.
 std::span<const KernelTable> kernel_tables();
-// The table of exactly this level, or null when the build has none.
+// The table of exactly this level, or null when the build or the machine has none.
 const KernelTable* find_kernel_table(Isa isa);
 // The best table that the processor supports, not above `cap`.
 const KernelTable& best_kernel_table(const CpuFeatures& features,

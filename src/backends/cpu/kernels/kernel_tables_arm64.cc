@@ -3,11 +3,14 @@
 
 namespace quern::cpu {
 
-std::span<const KernelTable> kernel_tables() {
-  static const KernelTable tables[] = {
-      make_kernel_table<Isa::kScalar>(), make_kernel_table<Isa::kNeon>(),
-      make_kernel_table<Isa::kNeonDotprod>(), make_kernel_table<Isa::kNeonI8mm>()};
-  return tables;
+std::span<const KernelLevel> kernel_levels() {
+  static constexpr KernelLevel kLevels[] = {
+      {Isa::kScalar, make_kernel_table<Isa::kScalar>},
+      {Isa::kNeon, make_kernel_table<Isa::kNeon>},
+      {Isa::kNeonDotprod, make_kernel_table<Isa::kNeonDotprod>},
+      {Isa::kNeonI8mm, make_kernel_table<Isa::kNeonI8mm>},
+  };
+  return kLevels;
 }
 
 }  // namespace quern::cpu

@@ -3,9 +3,9 @@
 
 namespace quern::cpu {
 
-std::span<const KernelTable> kernel_tables() {
-  static const KernelTable tables[] = {make_kernel_table<Isa::kScalar>()};
-  return tables;
+std::span<const KernelLevel> kernel_levels() {
+  static constexpr KernelLevel kLevels[] = {{Isa::kScalar, make_kernel_table<Isa::kScalar>}};
+  return kLevels;
 }
 
 }  // namespace quern::cpu

@@ -15,13 +15,16 @@ KernelTable make_bf16_table() {
 
 }  // namespace
 
-std::span<const KernelTable> kernel_tables() {
-  static const KernelTable tables[] = {
-      make_kernel_table<Isa::kScalar>(),     make_kernel_table<Isa::kSse2>(),
-      make_kernel_table<Isa::kAvx2>(),       make_kernel_table<Isa::kAvx512>(),
-      make_kernel_table<Isa::kAvx512Vnni>(), make_bf16_table(),
+std::span<const KernelLevel> kernel_levels() {
+  static constexpr KernelLevel kLevels[] = {
+      {Isa::kScalar, make_kernel_table<Isa::kScalar>},
+      {Isa::kSse2, make_kernel_table<Isa::kSse2>},
+      {Isa::kAvx2, make_kernel_table<Isa::kAvx2>},
+      {Isa::kAvx512, make_kernel_table<Isa::kAvx512>},
+      {Isa::kAvx512Vnni, make_kernel_table<Isa::kAvx512Vnni>},
+      {Isa::kAvx512Bf16, make_bf16_table},
   };
-  return tables;
+  return kLevels;
 }
 
 }  // namespace quern::cpu
