@@ -82,9 +82,13 @@ Result<void> Heap::reserve(size_t bytes) const {
 
 // The same for lists, by their items.
 Result<void> Heap::reserve_items(size_t count) const {
-  // A division first: count * sizeof(Value) may wrap.
-  if (count > limits_.max_bytes / sizeof(Value)) return reserve(limits_.max_bytes + 1);
-  return reserve(count * sizeof(Value));
+  return reserve_copies(count, sizeof(Value));
+}
+
+Result<void> Heap::reserve_copies(size_t count, size_t bytes) const {
+  // A division first: the product may wrap.
+  if (bytes > 0 && count > limits_.max_bytes / bytes) return reserve(limits_.max_bytes + 1);
+  return reserve(count * bytes);
 }
 
 }  // namespace quern::jinja

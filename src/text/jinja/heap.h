@@ -56,6 +56,8 @@ class Heap {
   // Whether `bytes` more would fit the limits. Errors: kResourceExhausted, naming the limit.
   Result<void> reserve(size_t bytes) const;
   Result<void> reserve_items(size_t count) const;
+  // The same for `count` texts of `bytes` bytes.
+  Result<void> reserve_copies(size_t count, size_t bytes) const;
 
   const Limits& limits() const { return limits_; }
   // Outputs that are kept (captured blocks) and the like.

@@ -76,6 +76,8 @@ Result<Value> join(Interpreter& interpreter, const Value& value, const Arguments
     QUERN_ASSIGN_OR_RETURN(separator, to_text(heap, bound.value(0)));
   }
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(value));
+  // Known before anything is joined: the items may add little.
+  if (!items.empty()) QUERN_TRY(heap.reserve_copies(items.size() - 1, separator.size()));
   std::string out;
   bool is_first = true;
   for (Value item : items) {

@@ -58,6 +58,10 @@ Result<Value> replace(Interpreter& interpreter, const Value& receiver, const Arg
 Result<Value> join(Interpreter& interpreter, const Value& receiver, const Arguments& arguments) {
   QUERN_ASSIGN_OR_RETURN(const BoundArguments bound, arguments.bind("join", {"iterable"}, 1));
   QUERN_ASSIGN_OR_RETURN(const std::vector<Value> items, interpreter.items_of(bound.value(0)));
+  // Known before anything is joined: the items may add little.
+  if (!items.empty()) {
+    QUERN_TRY(interpreter.heap().reserve_copies(items.size() - 1, receiver.text().size()));
+  }
   std::string out;
   for (size_t i = 0; i < items.size(); ++i) {
     if (!items[i].is_string()) {

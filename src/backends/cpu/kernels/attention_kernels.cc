@@ -471,37 +471,33 @@ QUERN_INLINE void find_join_scales(const AttentionRun& run, const AttentionState
   }
 }
 
-// o of one row: its chain of joins in registers.
-QUERN_INLINE void join_sums(const AttentionRun& run, int row, const PageStates& pages,
-                            const AttentionState& state) {
+// One row of a page joined to the state: o and l.
+QUERN_INLINE void join_row(const AttentionRun& run, int page, int row, const PageStates& pages,
+                           const AttentionState& state) {
   float* o = state.o + row * run.row_stride;
-  for (int64_t d = 0; d < run.value_dim; d += kLanes) {
-    bool is_empty = state.is_empty[row] != 0;
-    VecF32 sum = is_empty ? VecF32{} : load<VecF32>(o + d);
-    for (int page = 0; page < run.num_pages; ++page) {
-      if (pages.is_empty[page][row] != 0) continue;
-      const VecF32 added = load<VecF32>(sums_of(run, page, row) + d);
-      sum = is_empty ? added
-                     : sum * pages.scale_left[page][row] + added * pages.scale_right[page][row];
-      is_empty = false;
-    }
-    store(o + d, sum);
+  const float* added = sums_of(run, page, row);
+  const float l = pages.l[page][row];
+  if (state.is_empty[row] != 0) {
+    for (int64_t d = 0; d < run.value_dim; d += kLanes) store(o + d, load<VecF32>(added + d));
+    state.l[row] = l;
+    state.is_empty[row] = 0;
+    return;
   }
+  const float left = pages.scale_left[page][row], right = pages.scale_right[page][row];
+  const VecF32 lefts = splat(left), rights = splat(right);
+  for (int64_t d = 0; d < run.value_dim; d += kLanes) {
+    store(o + d, load<VecF32>(o + d) * lefts + load<VecF32>(added + d) * rights);
+  }
+  state.l[row] = state.l[row] * left + l * right;
 }
 
 // state = state (+) page 0 (+) page 1 ...
 QUERN_INLINE void join_pages(const AttentionRun& run, PageStates& pages,
                              const AttentionState& state) {
   find_join_scales(run, state, pages);
-  for (int row = 0; row < run.num_rows; ++row) {
-    join_sums(run, row, pages, state);
-    for (int page = 0; page < run.num_pages; ++page) {
-      if (pages.is_empty[page][row] != 0) continue;
-      const float l = pages.l[page][row];
-      state.l[row] = state.is_empty[row] != 0 ? l
-                                              : state.l[row] * pages.scale_left[page][row] +
-                                                    l * pages.scale_right[page][row];
-      state.is_empty[row] = 0;
+  for (int page = 0; page < run.num_pages; ++page) {
+    for (int row = 0; row < run.num_rows; ++row) {
+      if (pages.is_empty[page][row] == 0) join_row(run, page, row, pages, state);
     }
   }
 }

@@ -157,5 +157,40 @@ struct QuadSum<255, 1, kQuads> : SignedQuadSum<kQuads> {};
 template <int kQuads>
 struct QuadSum<255, 2, kQuads> : NibbleQuadSum<kQuads> {};
 
+// QuadSum::add of two panels at once: one broadcast for both.
+template <int kMaxCode, int kPlanes, int kQuads>
+QUERN_INLINE void add_to_both(QuadSum<kMaxCode, kPlanes, kQuads>& x,
+                              QuadSum<kMaxCode, kPlanes, kQuads>& y, int q, VecU8 x_weights,
+                              VecU8 y_weights, const int8_t* activations) {
+  constexpr int kRun = QuadSum<kMaxCode, kPlanes, kQuads>::kRun;
+  const auto& four = *reinterpret_cast<const FourBytes*>(activations);
+  if (q % kRun == 0) {
+    asm("vpbroadcastd %[a], %[y]\n\tvpmaddubsw %[y], %[v], %[x]\n\tvpmaddubsw %[y], %[w], %[y]"
+        : [x] "=&x"(x.run), [y] "=&x"(y.run)
+        : [v] "x"(x_weights), [w] "x"(y_weights), [a] "m"(four));
+  } else {
+    VecI16 p, r;
+    asm("vpbroadcastd %[a], %[p]\n\tvpmaddubsw %[p], %[v], %[r]\n\tvpmaddubsw %[p], %[w], %[p]\n\t"
+        "vpaddw %[r], %[x], %[x]\n\tvpaddw %[p], %[y], %[y]"
+        : [x] "+x"(x.run), [y] "+x"(y.run), [p] "=&x"(p), [r] "=&x"(r)
+        : [v] "x"(x_weights), [w] "x"(y_weights), [a] "m"(four));
+  }
+  if (q % kRun == kRun - 1) {
+    x.sum += multiply_pairs(x.run, VecI16{} + 1);
+    y.sum += multiply_pairs(y.run, VecI16{} + 1);
+  }
+}
+
+// The same for weights and activations of 16 bits.
+QUERN_INLINE void add_pairs_to_both(VecI32& x, VecI32& y, VecU8 x_weights, VecU8 y_weights,
+                                    const int8_t* activations) {
+  VecI32 p, r;
+  asm("vpbroadcastd %[a], %[p]\n\tvpmaddwd %[p], %[v], %[r]\n\tvpmaddwd %[p], %[w], %[p]\n\t"
+      "vpaddd %[r], %[x], %[x]\n\tvpaddd %[p], %[y], %[y]"
+      : [x] "+x"(x), [y] "+x"(y), [p] "=&x"(p), [r] "=&x"(r)
+      : [v] "x"(x_weights), [w] "x"(y_weights),
+        [a] "m"(*reinterpret_cast<const FourBytes*>(activations)));
+}
+
 }  // namespace
 }  // namespace quern::cpu

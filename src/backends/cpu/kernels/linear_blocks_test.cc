@@ -15,11 +15,12 @@ struct Extents {
 
 // Tokens on both sides of the tiles, rows on both sides of the panels, and columns with a short
 // last fold for blocks of 32.
-// Tiles are 8 tokens or fewer, panels 16 rows or fewer.
+// Tiles are 8 tokens or fewer, panels 16 rows or fewer; pairs of panels take 128 tokens and 1,024
+// columns at a time.
 constexpr Extents kExtents[] = {
-    {1, 16, 512},  {1, 100, 1536}, {2, 17, 576},  {3, 48, 256},  {4, 15, 288},
-    {5, 1, 1536},  {7, 33, 512},   {8, 48, 576},  {9, 17, 288},  {16, 16, 256},
-    {17, 100, 64}, {33, 15, 512},  {64, 17, 576}, {13, 100, 32},
+    {1, 16, 512},  {1, 100, 1536}, {2, 17, 576},   {3, 48, 256},   {4, 15, 288},  {5, 1, 1536},
+    {7, 33, 512},  {8, 48, 576},   {9, 17, 288},   {16, 16, 256},  {17, 100, 64}, {33, 15, 512},
+    {64, 17, 576}, {13, 100, 32},  {141, 24, 288}, {19, 41, 2592},
 };
 
 class LinearBlocks : public testing::TestWithParam<DType> {
@@ -85,7 +86,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForAnyBytes) {
   auto weight = Tensor::from_bytes(GetParam(), {70, columns}, bytes);
   ASSERT_TRUE(weight.has_value());
   Product p;
-  p.x = quern::test::f32({15, columns}, hard_floats(15, columns, random));
+  p.x = quern::test::f32({31, columns}, hard_floats(31, columns, random));
   p.weight = *weight;
   expect_all_kinds(p);
 }
@@ -120,7 +121,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForTheLargestSums) {
       if (!is_same) block[i] = old;
     }
   }
-  std::vector<float> x = random_floats(12 * columns, random);
+  std::vector<float> x = random_floats(28 * columns, random);
   for (size_t i = 0; i < x.size(); ++i) {
     const auto row = static_cast<int64_t>(i) / columns;
     if (row % 3 == 0) x[i] = row % 2 == 0 ? 0.7f : -0.7f;
@@ -129,7 +130,7 @@ TEST_P(LinearBlocks, HaveTheReferencesBitsForTheLargestSums) {
     if (row % 3 == 1) x[i] = i % 32 == 0 ? 32639.0f : (row % 2 == 0 ? -128.0f : 127.0f);
   }
   Product p;
-  p.x = quern::test::f32({12, columns}, x);
+  p.x = quern::test::f32({28, columns}, x);
   p.weight = weight;
   expect_all_kinds(p);
 }

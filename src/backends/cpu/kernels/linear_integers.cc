@@ -164,11 +164,12 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
     widen(product.q, call.num_tokens, weight.columns(), wide, pool);
     product.q = reinterpret_cast<const int8_t*>(wide);
   }
+  const int64_t bytes_of_activation = is_wide(weight, kernels) ? 2 : planes;
   const ProductSplit split({.num_panels = weight.num_panels(),
                             .num_tokens = call.num_tokens,
                             .tile = kTokenTile,
                             .token_block_bytes = kernels.token_block_bytes,
-                            .bytes_per_token = weight.columns() * planes * 5 / 4,
+                            .bytes_per_token = weight.columns() * bytes_of_activation * 5 / 4,
                             .bytes_per_panel = weight.panel_bytes(),
                             .products_per_panel = weight.columns() / 4 * planes},
                            pool.num_threads());

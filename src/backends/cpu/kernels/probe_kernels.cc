@@ -18,7 +18,8 @@ using Sum = QuadSum<15, 1, kQuads>;
 // Independent chains: enough to hide latencies, few enough to stay in registers, of which a chain
 // takes one or two.
 constexpr int kChains = kLanes < 16 ? 6 : (sizeof(Sum) == kVectorBytes ? 16 : 12);
-constexpr int kFloatChains = kLanes >= 16 ? 12 : 6;
+// Of sums of floats, whose other operand comes from memory: twice what the latency asks for.
+constexpr int kFloatChains = 12;
 
 // Keeps the compiler from knowing what p points to.
 template <class T>

@@ -2,7 +2,7 @@
 #include QUERN_ISA_HEADER
 
 #include "backends/cpu/kernels/dequantize_panel-inl.h"
-#include "backends/cpu/kernels/wide_product-inl.h"
+#include "backends/cpu/kernels/panel_pair-inl.h"
 
 namespace quern::cpu {
 namespace {
@@ -19,7 +19,10 @@ void add_term_products<kThisIsa>(LinearKernels& kernels) {
   kernels.full_offset[1] = kFullOffset<2>;
   unroll<kLast - kFirst + 1>([&](auto i) {
     constexpr auto kId = static_cast<SchemeId>(kFirst + int(decltype(i){}));
-    if constexpr (uses_wide_activations(scheme(kId), kLanes)) {
+    if constexpr (kPairsPanels) {
+      kernels.block_products[0][kFirst + i] = paired_block_product<kId, 1>;
+      kernels.block_products[1][kFirst + i] = paired_block_product<kId, 2>;
+    } else if constexpr (uses_wide_activations(scheme(kId), kLanes)) {
       kernels.block_products[0][kFirst + i] = wide_block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = wide_block_product<kId, 2>;
     } else {
