@@ -82,8 +82,8 @@ std::vector<std::string> isa_caps() {
   const BackendRegistry backends = register_backends();
   const auto cpu = backends.find("cpu");
   if (!cpu) return caps;
-  for (const char* isa : {"scalar", "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "neon",
-                          "neon-dotprod", "neon-i8mm"}) {
+  for (const char* isa : {"scalar", "sse2", "avx2", "avx-vnni", "avx512", "avx512-vnni",
+                          "avx512-bf16", "neon", "neon-dotprod", "neon-i8mm"}) {
     if ((*cpu)->open({1, isa})) caps.emplace_back(isa);
   }
   return caps;

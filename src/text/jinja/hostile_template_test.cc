@@ -22,20 +22,27 @@ std::string repeat(std::string_view text, size_t count) {
   return out;
 }
 
-// The error of a template that must fail.
-Error render_error(const std::string& source) {
-  const std::clock_t begin = std::clock();
-  Error error{ErrorCode::kInternal, "no error"};
+Error parse_and_render(const std::string& source) {
   const auto chat_template = ChatTemplate::parse(source);
-  if (chat_template) {
-    const auto text = chat_template->render(ChatInputs());
-    if (!text) error = text.error();
-  } else {
-    error = chat_template.error();
+  if (!chat_template) return chat_template.error();
+  const auto text = chat_template->render(ChatInputs());
+  return text ? Error{ErrorCode::kInternal, "no error"} : text.error();
+}
+
+// The error of a template that must fail within a second. Of the processor's time, since the
+// machine that tests may be busy, and the best of three, since neighbours on its core and new
+// memory cost processor time too.
+Error render_error(const std::string& source) {
+  constexpr int kTries = 3;
+  constexpr double kMostSeconds = 1.0 * kSlowness;
+  Error error;
+  double seconds = kMostSeconds;
+  for (int i = 0; i < kTries && seconds >= kMostSeconds; ++i) {
+    const std::clock_t begin = std::clock();
+    error = parse_and_render(source);
+    seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   }
-  // Of the processor, since the machine that tests may be busy.
-  const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 1.0 * kSlowness) << source.substr(0, 200);
+  EXPECT_LT(seconds, kMostSeconds) << source.substr(0, 200);
   return error;
 }
 

@@ -13,6 +13,7 @@ constexpr Level kLevels[] = {
     {Isa::kScalar, "scalar", 32},
     {Isa::kSse2, "sse2", 128},
     {Isa::kAvx2, "avx2", 256},
+    {Isa::kAvxVnni, "avx-vnni", 256},
     {Isa::kAvx512, "avx512", 512},
     {Isa::kNeon, "neon", 128},
     {Isa::kAvx512Vnni, "avx512-vnni", 512},
@@ -52,6 +53,8 @@ bool is_supported(Isa isa, const CpuFeatures& features) {
       return features.sse2;
     case Isa::kAvx2:
       return features.avx2;
+    case Isa::kAvxVnni:
+      return features.avx_vnni;
     case Isa::kAvx512:
       return features.avx512;
     case Isa::kAvx512Vnni:

@@ -16,6 +16,7 @@ enum class Isa : uint8_t {
   kScalar,  // no vectors: any machine
   kSse2,
   kAvx2,         // with FMA and F16C
+  kAvxVnni,      // and int8 dot products
   kAvx512,       // F, BW, VL, DQ
   kAvx512Vnni,   // and int8 dot products
   kAvx512Bf16,   // and bf16 dot products: other kernels are those of kAvx512Vnni
@@ -24,8 +25,8 @@ enum class Isa : uint8_t {
   kNeonI8mm,     // and int8 matrix products
 };
 
-// "scalar", "sse2", "avx2", "avx512", "avx512-vnni", "avx512-bf16", "neon", "neon-dotprod",
-// "neon-i8mm": the names of --isa.
+// "scalar", "sse2", "avx2", "avx-vnni", "avx512", "avx512-vnni", "avx512-bf16", "neon",
+// "neon-dotprod", "neon-i8mm": the names of --isa.
 std::string_view isa_name(Isa isa);
 std::optional<Isa> find_isa(std::string_view name);
 // Bits of a register of the level; the scalar level has numbers of 32.

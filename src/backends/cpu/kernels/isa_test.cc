@@ -8,7 +8,7 @@
 namespace quern::cpu {
 namespace {
 
-constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2,       Isa::kAvx2,
+constexpr Isa kX86[] = {Isa::kScalar, Isa::kSse2,       Isa::kAvx2,      Isa::kAvxVnni,
                         Isa::kAvx512, Isa::kAvx512Vnni, Isa::kAvx512Bf16};
 constexpr Isa kArm[] = {Isa::kScalar, Isa::kNeon, Isa::kNeonDotprod, Isa::kNeonI8mm};
 
@@ -26,6 +26,8 @@ TEST(Isa, BestIsTheHighestSupportedLevel) {
   EXPECT_EQ(best_isa(kX86, features), Isa::kScalar);
   features.sse2 = features.avx2 = true;
   EXPECT_EQ(best_isa(kX86, features), Isa::kAvx2);
+  features.avx_vnni = true;
+  EXPECT_EQ(best_isa(kX86, features), Isa::kAvxVnni);
   features.avx512 = features.avx512_vnni = true;
   EXPECT_EQ(best_isa(kX86, features), Isa::kAvx512Vnni);
   features.avx512_bf16 = true;

@@ -20,6 +20,7 @@ std::span<const KernelLevel> kernel_levels() {
       {Isa::kScalar, make_kernel_table<Isa::kScalar>},
       {Isa::kSse2, make_kernel_table<Isa::kSse2>},
       {Isa::kAvx2, make_kernel_table<Isa::kAvx2>},
+      {Isa::kAvxVnni, make_kernel_table<Isa::kAvxVnni>},
       {Isa::kAvx512, make_kernel_table<Isa::kAvx512>},
       {Isa::kAvx512Vnni, make_kernel_table<Isa::kAvx512Vnni>},
       {Isa::kAvx512Bf16, make_bf16_table},

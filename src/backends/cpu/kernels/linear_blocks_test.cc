@@ -184,14 +184,6 @@ TEST(PackWeight, TellsOfEveryByteOnceAndInOrder) {
   }
 }
 
-std::vector<DType> all_block_formats() {
-  std::vector<DType> formats;
-  for (const DTypeInfo& info : all_dtypes()) {
-    if (find_block_format(info.dtype) != nullptr) formats.push_back(info.dtype);
-  }
-  return formats;
-}
-
 INSTANTIATE_TEST_SUITE_P(AllFormats, LinearBlocks, testing::ValuesIn(all_block_formats()),
                          [](const auto& test) { return std::string(dtype_name(test.param)); });
 

@@ -78,6 +78,7 @@ using WidenKernel = void (*)(const std::byte* codes, int64_t count, int64_t rows
                              float* out);
 
 struct LinearKernels {
+  Isa isa = Isa::kScalar;
   int num_lanes = 0;  // 32-bit lanes of a vector: rows of a panel of a block-quantised weight
   // Offset of 8-bit codes and of the iq4 table, by planes - 1.
   int full_offset[2] = {};

@@ -25,7 +25,7 @@ constexpr int64_t kPairTokens = 128;
 constexpr int64_t kTokensWorthPairs = 16;
 
 template <SchemeId kId>
-constexpr bool kIsWide = uses_wide_activations(scheme(kId), kLanes);
+constexpr bool kIsWide = uses_wide_activations(scheme(kId), kThisIsa);
 
 // What QuadSum is to bytes, for weights and activations of 16 bits.
 struct WidePairSum {

@@ -30,6 +30,14 @@ inline std::vector<const KernelTable*> runnable_tables() {
   return tables;
 }
 
+inline std::vector<DType> all_block_formats() {
+  std::vector<DType> formats;
+  for (const DTypeInfo& info : all_dtypes()) {
+    if (find_block_format(info.dtype) != nullptr) formats.push_back(info.dtype);
+  }
+  return formats;
+}
+
 using Random = std::mt19937_64;
 
 // A normal number with a random mantissa and an exponent of a few octaves around 1.

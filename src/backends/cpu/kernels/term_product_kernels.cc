@@ -14,6 +14,7 @@ constexpr int kLast = static_cast<int>(SchemeId::kFp4By16);
 
 template <>
 void add_term_products<kThisIsa>(LinearKernels& kernels) {
+  kernels.isa = kThisIsa;
   kernels.num_lanes = kLanes;
   kernels.full_offset[0] = kFullOffset<1>;
   kernels.full_offset[1] = kFullOffset<2>;
@@ -22,7 +23,7 @@ void add_term_products<kThisIsa>(LinearKernels& kernels) {
     if constexpr (kPairsPanels) {
       kernels.block_products[0][kFirst + i] = paired_block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = paired_block_product<kId, 2>;
-    } else if constexpr (uses_wide_activations(scheme(kId), kLanes)) {
+    } else if constexpr (uses_wide_activations(scheme(kId), kThisIsa)) {
       kernels.block_products[0][kFirst + i] = wide_block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = wide_block_product<kId, 2>;
     } else {
