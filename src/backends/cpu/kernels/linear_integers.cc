@@ -171,7 +171,8 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
                             .token_block_bytes = kernels.token_block_bytes,
                             .bytes_per_token = weight.columns() * bytes_of_activation * 5 / 4,
                             .bytes_per_panel = weight.panel_bytes(),
-                            .products_per_panel = weight.columns() / 4 * planes},
+                            .products_per_panel = weight.columns() / 4 * planes,
+                            .panels_at_once = kernels.panels_at_once},
                            pool.num_threads());
   const auto kernel = kernels.block_products[planes - 1][static_cast<int>(weight.scheme_id())];
   BlockProduct second = product;

@@ -87,6 +87,8 @@ struct LinearKernels {
   // Of panels packed for one plane, by SchemeId.
   DequantizePanelKernel dequantize_panel[kNumSchemes] = {};
 
+  int panels_at_once = 1;  // of a block product of many tokens
+
   int float_tile = 1;        // tokens of a full tile of float activations
   int float_panel_rows = 1;  // a multiple of num_lanes
   int double_panel_rows = 1;

@@ -22,7 +22,9 @@ constexpr int64_t kMostChunkBytes = int64_t{512} << 10;
 }  // namespace
 
 ProductSplit::ProductSplit(const ProductSize& size, int num_threads)
-    : num_panels_(size.num_panels), num_tokens_(size.num_tokens) {
+    : num_panels_(size.num_panels),
+      num_tokens_(size.num_tokens),
+      panels_at_once_(size.panels_at_once) {
   if (size.num_panels == 0 || size.num_tokens == 0) return;
   const int64_t fitting = size.token_block_bytes / std::max<int64_t>(1, size.bytes_per_token);
   const int64_t tiles = std::max<int64_t>(1, fitting / size.tile);
@@ -42,15 +44,20 @@ ProductSplit::ProductSplit(const ProductSize& size, int num_threads)
       num_threads == 1
           ? 1
           : std::max(by_size, ceil_divide(kChunksPerThread * num_threads, num_token_blocks_));
-  num_panel_blocks_ = std::clamp<int64_t>(size.num_panels / least, 1, wanted);
+  const int64_t most = std::min(wanted, ceil_divide(size.num_panels, panels_at_once_));
+  num_panel_blocks_ = std::clamp<int64_t>(size.num_panels / least, 1, most);
 }
 
 ProductRange ProductSplit::chunk(int64_t index) const {
   const int64_t block = index / num_panel_blocks_;
   const int64_t part = index % num_panel_blocks_;
+  const int64_t groups = ceil_divide(num_panels_, panels_at_once_);
+  const auto begin_of = [&](int64_t i) {
+    return std::min(num_panels_, groups * i / num_panel_blocks_ * panels_at_once_);
+  };
   return {
-      .panel_begin = num_panels_ * part / num_panel_blocks_,
-      .panel_end = num_panels_ * (part + 1) / num_panel_blocks_,
+      .panel_begin = begin_of(part),
+      .panel_end = begin_of(part + 1),
       .token_begin = block * tokens_per_block_,
       .token_end = std::min(num_tokens_, (block + 1) * tokens_per_block_),
   };

@@ -15,6 +15,7 @@ struct ProductSize {
   int64_t bytes_per_token = 0;     // of packed activations
   int64_t bytes_per_panel = 0;     // of weights
   int64_t products_per_panel = 0;  // vector multiplications for one panel and token
+  int64_t panels_at_once = 1;      // of a kernel: chunks begin at multiples of it
 };
 
 // Chunks [0, num_chunks()) cover the product once. Chunks of one token block follow one another,
@@ -29,6 +30,7 @@ class ProductSplit {
  private:
   int64_t num_panels_;
   int64_t num_tokens_;
+  int64_t panels_at_once_;
   int64_t tokens_per_block_ = 1;
   int64_t num_token_blocks_ = 0;
   int64_t num_panel_blocks_ = 0;

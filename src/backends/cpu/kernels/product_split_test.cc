@@ -15,19 +15,22 @@ TEST(ProductSplit, ChunksCoverEveryPanelAndTokenOnce) {
     for (const int64_t tokens : {1, 7, 8, 9, 120, 513}) {
       for (const int64_t tile : {6, 8, 24}) {
         for (const int threads : {1, 2, 3, 64}) {
+          const int64_t at_once = 1 + threads % 2;
           const ProductSize size{.num_panels = panels,
                                  .num_tokens = tokens,
                                  .tile = tile,
                                  .token_block_bytes = 65536,
                                  .bytes_per_token = 4096,
                                  .bytes_per_panel = 18432,
-                                 .products_per_panel = 1024};
+                                 .products_per_panel = 1024,
+                                 .panels_at_once = at_once};
           const ProductSplit split(size, threads);
           std::vector<int> times(static_cast<size_t>(panels * tokens));
           for (int64_t i = 0; i < split.num_chunks(); ++i) {
             const ProductRange range = split.chunk(i);
             // A tile that two chunks share would be packed twice.
             EXPECT_EQ(range.token_begin % tile, 0);
+            EXPECT_EQ(range.panel_begin % at_once, 0);
             EXPECT_TRUE(range.token_end % tile == 0 || range.token_end == tokens);
             for (int64_t p = range.panel_begin; p < range.panel_end; ++p) {
               for (int64_t t = range.token_begin; t < range.token_end; ++t) {

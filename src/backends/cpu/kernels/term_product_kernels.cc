@@ -16,6 +16,7 @@ template <>
 void add_term_products<kThisIsa>(LinearKernels& kernels) {
   kernels.isa = kThisIsa;
   kernels.num_lanes = kLanes;
+  kernels.panels_at_once = kPairsPanels ? 2 : 1;
   kernels.full_offset[0] = kFullOffset<1>;
   kernels.full_offset[1] = kFullOffset<2>;
   unroll<kLast - kFirst + 1>([&](auto i) {
