@@ -15,8 +15,8 @@
 namespace quern::cpu {
 
 // Borrows graph and source. Thread-compatible.
-// Keeps the tensors that steps read in place; a mapped source copies nothing. Weights that steps
-// pack are fetched one at a time and not kept.
+// Keeps the tensors that steps read in place; of a mapped source small ones are copied. Weights
+// that steps pack are fetched one at a time and not kept.
 class LoadedValues {
  public:
   // `weights` may be null for a graph without weights; it is needed until release_source().
@@ -42,6 +42,9 @@ class LoadedValues {
         weights_(weights),
         kept_(graph.values().size()),
         mappings_(FileMappings::read()) {}
+
+  // A tensor for steps to read in place: that of fetch(), or a copy of a small one.
+  Result<Tensor> keep(ValueId value) const;
 
   const Graph* graph_;
   const WeightSource* weights_;
