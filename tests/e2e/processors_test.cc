@@ -2,9 +2,6 @@
 // chooses a level that they have, runs nothing above it, and gives the same bits.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "e2e/program.h"
 #include "support/temporary_folder.h"
 
@@ -19,11 +16,6 @@ struct Processor {
 };
 constexpr Processor kProcessors[] = {
     {"qemu64", "sse2"}, {"SandyBridge", "sse2"}, {"Haswell", "avx2"}};
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 class Processors : public testing::TestWithParam<Processor> {
  protected:
@@ -56,8 +48,8 @@ TEST_P(Processors, LogitsAreTheBitsOfThisMachine) {
   ASSERT_EQ(here.exit_code, 0) << here.errors;
   const ProgramResult there = run_quern_on(GetParam().name, logits(folder_.file("there.npy")));
   ASSERT_EQ(there.exit_code, 0) << there.errors;
-  EXPECT_FALSE(bytes_of(folder_.file("here.npy")).empty());
-  EXPECT_EQ(bytes_of(folder_.file("here.npy")), bytes_of(folder_.file("there.npy")));
+  EXPECT_FALSE(read_file(folder_.file("here.npy")).empty());
+  EXPECT_EQ(read_file(folder_.file("here.npy")), read_file(folder_.file("there.npy")));
 }
 
 // In words, before any code of that level runs.

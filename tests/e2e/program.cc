@@ -19,12 +19,6 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// All bytes of it.
-std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 // `command` is in the shell's language.
 ProgramResult run_program(const std::string& command, const std::vector<std::string>& arguments,
                           const std::string& input) {
@@ -45,6 +39,11 @@ ProgramResult run_program(const std::string& command, const std::vector<std::str
 }
 
 }  // namespace
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input) {
   return run_program(quoted(QUERN_PROGRAM), arguments, input);

@@ -12,6 +12,9 @@ struct ProgramResult {
   std::string errors;  // standard error
 };
 
+// All bytes of a file; none where it cannot be read.
+std::string read_file(const std::string& path);
+
 // `input` is its standard input, a pipe and no terminal.
 ProgramResult run_quern(const std::vector<std::string>& arguments, const std::string& input = "");
 // The same with a backend more, `faulty` (faulty_backends.cc).

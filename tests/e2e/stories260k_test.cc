@@ -8,16 +8,11 @@
 #include <iterator>
 
 #include "e2e/model_runner.h"
+#include "e2e/program.h"
 #include "generate/perplexity.h"
 
 namespace quern::test {
 namespace {
-
-// All bytes of it.
-std::string read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 // Rows that llama2.c computed.
 struct GoldenLogits {

@@ -62,11 +62,11 @@ TEST(QuantizeRows, HaveTheReferencesBits) {
     for (const int64_t block : {1, 7, 32, 256}) {
       for (const int bits : {8, 16}) {
         const Plain expected = quantize_by_reference(tensor, block, bits);
-        for (const KernelTable* kernels : runnable_tables()) {
+        for (const KernelTable& kernels : kernel_tables()) {
           const QuantizeRows rows{.num_rows = 17, .columns = columns, .block = block, .bits = bits};
-          const Plain actual = quantize(x, rows, *kernels);
-          EXPECT_EQ(actual.q, expected.q) << isa_name(kernels->isa) << " " << columns;
-          EXPECT_TRUE(all_same_bits(actual.d, expected.d)) << isa_name(kernels->isa);
+          const Plain actual = quantize(x, rows, kernels);
+          EXPECT_EQ(actual.q, expected.q) << isa_name(kernels.isa) << " " << columns;
+          EXPECT_TRUE(all_same_bits(actual.d, expected.d)) << isa_name(kernels.isa);
         }
       }
     }
@@ -82,8 +82,8 @@ TEST(QuantizeRows, TiesGoToTheEvenInteger) {
   const Plain expected = quantize_by_reference(quern::test::f32({1, 32}, x), 32, 8);
   EXPECT_EQ(expected.q[2], 2);
   EXPECT_EQ(expected.q[3], 4);
-  for (const KernelTable* kernels : runnable_tables()) {
-    EXPECT_EQ(quantize(x, {.num_rows = 1, .columns = 32, .block = 32, .bits = 8}, *kernels).q,
+  for (const KernelTable& kernels : kernel_tables()) {
+    EXPECT_EQ(quantize(x, {.num_rows = 1, .columns = 32, .block = 32, .bits = 8}, kernels).q,
               expected.q);
   }
 }
@@ -198,13 +198,13 @@ TEST(PackActivations, HoldTheReferencesIntegersScalesAndSums) {
         const Plain plain =
             quantize_by_reference(quern::test::f32({tokens, columns}, x), block, bits);
         const ActivationLayout layout = make_activation_layout(tokens, columns, block, bits);
-        for (const KernelTable* kernels : runnable_tables()) {
+        for (const KernelTable& kernels : kernel_tables()) {
           ThreadPool pool(2);
           Buffer memory = dirty_memory(layout.size_bytes);
           std::byte* packed = memory.mutable_host_view()->data();
-          pack_activations(layout, *kernels, x.data(), packed, pool);
+          pack_activations(layout, kernels, x.data(), packed, pool);
           expect_packed(PackedReader(layout, packed), layout, plain);
-          if (HasFatalFailure()) FAIL() << isa_name(kernels->isa) << ", " << tokens << " tokens";
+          if (HasFatalFailure()) FAIL() << isa_name(kernels.isa) << ", " << tokens << " tokens";
         }
       }
     }
@@ -223,12 +223,12 @@ TEST(PackPlainActivations, GivesTheSameBytesAsQuantising) {
       const std::vector<int16_t> q16(plain.q.begin(), plain.q.end());
       const void* q = bits == 8 ? static_cast<const void*>(q8.data()) : q16.data();
       const ActivationLayout layout = make_activation_layout(11, columns, block, bits);
-      for (const KernelTable* kernels : runnable_tables()) {
+      for (const KernelTable& kernels : kernel_tables()) {
         ThreadPool pool(2);
         Buffer memory = dirty_memory(layout.size_bytes);
         std::byte* packed = memory.mutable_host_view()->data();
         const auto result =
-            pack_plain_activations(layout, *kernels, q, plain.d.data(), packed, pool);
+            pack_plain_activations(layout, kernels, q, plain.d.data(), packed, pool);
         ASSERT_TRUE(result.has_value()) << result.error().message;
         expect_packed(PackedReader(layout, packed), layout, plain);
       }

@@ -15,7 +15,7 @@ class AvxVnniEmulator {
   AvxVnniEmulator(const AvxVnniEmulator&) = delete;
   AvxVnniEmulator& operator=(const AvxVnniEmulator&) = delete;
 
-  // Whether this machine's operating system saves the registers as the handler expects them.
+  // Whether the processor has AVX2: the rest of the kernels runs as it is.
   static bool is_supported();
 
  private:

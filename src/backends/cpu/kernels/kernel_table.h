@@ -65,6 +65,7 @@ struct KernelLevel {
 
 // The levels of this build, lowest first; the machine need not support them.
 std::span<const KernelLevel> kernel_levels();
+// Whether one of them is `isa`.
 bool has_kernel_level(Isa isa);
 // The tables of the levels that this machine supports, lowest first.
 std::span<const KernelTable> kernel_tables();

@@ -124,7 +124,7 @@ TEST(LinearFloats, EveryNarrowCodeWidensExactly) {
 template <class T>
 void expect_matmul_everywhere(const Tensor& a, const Tensor& b) {
   const auto expected = quern::test::values_of<T>(quern::test::run_one("math.matmul", {a, b}));
-  for (const KernelTable* kernels : runnable_tables()) {
+  for (const KernelTable& kernels : kernel_tables()) {
     for (const int threads : {1, 2, 3}) {
       ThreadPool pool(threads);
       // A value that no sum gives by accident: unwritten elements show.
@@ -136,11 +136,11 @@ void expect_matmul_everywhere(const Tensor& a, const Tensor& b) {
                          .b = reinterpret_cast<const T*>(b.host_view()->data()),
                          .c = c.data()};
       Buffer scratch = dirty_memory(
-          matmul_scratch_bytes<T>(*kernels, {call.m, call.k, call.n}, pool.num_threads()));
+          matmul_scratch_bytes<T>(kernels, {call.m, call.k, call.n}, pool.num_threads()));
       call.scratch = scratch.mutable_host_view()->data();
-      matmul(call, *kernels, pool);
+      matmul(call, kernels, pool);
       EXPECT_TRUE(all_same_bits(c, expected))
-          << isa_name(kernels->isa) << ", " << threads << " threads, " << a.shape().to_string()
+          << isa_name(kernels.isa) << ", " << threads << " threads, " << a.shape().to_string()
           << " x " << b.shape().to_string();
     }
   }

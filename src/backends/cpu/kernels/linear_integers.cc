@@ -84,7 +84,7 @@ void for_tiles(int64_t num_tokens, ThreadPool& pool, F&& f) {
 }
 
 bool is_wide(const PackedWeight& weight, const LinearKernels& kernels) {
-  return uses_wide_activations(scheme(weight.scheme_id()), kernels.isa);
+  return uses_wide_activations(scheme(weight.scheme_id()), kernels.has_wide_activations);
 }
 
 // Bytes of the corrections; a multiple of 64, behind which wide activations begin.

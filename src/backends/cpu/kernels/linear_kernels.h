@@ -78,7 +78,6 @@ using WidenKernel = void (*)(const std::byte* codes, int64_t count, int64_t rows
                              float* out);
 
 struct LinearKernels {
-  Isa isa = Isa::kScalar;
   int num_lanes = 0;  // 32-bit lanes of a vector: rows of a panel of a block-quantised weight
   // Offset of 8-bit codes and of the iq4 table, by planes - 1.
   int full_offset[2] = {};
@@ -87,7 +86,8 @@ struct LinearKernels {
   // Of panels packed for one plane, by SchemeId.
   DequantizePanelKernel dequantize_panel[kNumSchemes] = {};
 
-  int panels_at_once = 1;  // of a block product of many tokens
+  int panels_at_once = 1;             // of a block product of many tokens
+  bool has_wide_activations = false;  // see wide_activations.h
 
   int float_tile = 1;        // tokens of a full tile of float activations
   int float_panel_rows = 1;  // a multiple of num_lanes

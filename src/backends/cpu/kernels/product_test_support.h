@@ -23,13 +23,6 @@ namespace quern::cpu::test {
 
 using quern::test::all_same_bits;
 
-// The tables that this machine can run.
-inline std::vector<const KernelTable*> runnable_tables() {
-  std::vector<const KernelTable*> tables;
-  for (const KernelTable& table : kernel_tables()) tables.push_back(&table);
-  return tables;
-}
-
 inline std::vector<DType> all_block_formats() {
   std::vector<DType> formats;
   for (const DTypeInfo& info : all_dtypes()) {
@@ -186,14 +179,14 @@ std::vector<T> multiply(const Product& p, const PackedWeight& weight, const Kern
 template <class T = float>
 void expect_product_everywhere(const Product& p, const std::vector<T>& expected,
                                const std::string& what) {
-  for (const KernelTable* kernels : runnable_tables()) {
+  for (const KernelTable& kernels : kernel_tables()) {
     ThreadPool packing(2);
-    const auto weight = pack_weight(p.weight, p.kind, *kernels, packing);
+    const auto weight = pack_weight(p.weight, p.kind, kernels, packing);
     ASSERT_TRUE(weight.has_value()) << weight.error().message;
     for (const int threads : {1, 2, 3}) {
       ThreadPool pool(threads);
-      EXPECT_TRUE(all_same_bits(multiply<T>(p, *weight, *kernels, pool), expected))
-          << what << ", " << isa_name(kernels->isa) << ", " << threads << " threads";
+      EXPECT_TRUE(all_same_bits(multiply<T>(p, *weight, kernels, pool), expected))
+          << what << ", " << isa_name(kernels.isa) << ", " << threads << " threads";
     }
   }
 }

@@ -14,9 +14,9 @@ constexpr int kLast = static_cast<int>(SchemeId::kFp4By16);
 
 template <>
 void add_term_products<kThisIsa>(LinearKernels& kernels) {
-  kernels.isa = kThisIsa;
   kernels.num_lanes = kLanes;
   kernels.panels_at_once = kPairsPanels ? 2 : 1;
+  kernels.has_wide_activations = kHasWideActivations;
   kernels.full_offset[0] = kFullOffset<1>;
   kernels.full_offset[1] = kFullOffset<2>;
   unroll<kLast - kFirst + 1>([&](auto i) {
@@ -24,9 +24,6 @@ void add_term_products<kThisIsa>(LinearKernels& kernels) {
     if constexpr (kPairsPanels) {
       kernels.block_products[0][kFirst + i] = paired_block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = paired_block_product<kId, 2>;
-    } else if constexpr (uses_wide_activations(scheme(kId), kThisIsa)) {
-      kernels.block_products[0][kFirst + i] = wide_block_product<kId, 1>;
-      kernels.block_products[1][kFirst + i] = wide_block_product<kId, 2>;
     } else {
       kernels.block_products[0][kFirst + i] = block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = block_product<kId, 2>;

@@ -5,15 +5,14 @@
 
 #include <cstdint>
 
-#include "backends/cpu/kernels/isa.h"
 #include "backends/cpu/kernels/weight_scheme.h"
 
 namespace quern::cpu {
 
-// Whether the products of a scheme read wide activations at a level. Super schemes need the sums of
-// both planes, which their definition rounds apart. Static: see vector-inl.h.
-static constexpr bool uses_wide_activations(const WeightScheme& s, Isa isa) {
-  return isa == Isa::kAvx2 && !s.is_super() && (s.bits == 8 || s.table == CodeTable::kIq4);
+// Whether the products of a scheme read wide activations at a level that has them. Super schemes
+// need the sums of both planes, which their definition rounds apart. Static: see vector-inl.h.
+static constexpr bool uses_wide_activations(const WeightScheme& s, bool level_has_them) {
+  return level_has_them && !s.is_super() && (s.bits == 8 || s.table == CodeTable::kIq4);
 }
 
 // Wide activations are int16 [K / 32][W][8 quads][4], tile by tile as in activation_layout.h. A

@@ -7,6 +7,8 @@
 namespace quern::cpu {
 namespace {
 
+constexpr bool kHasWideActivations = kThisIsa == Isa::kAvx2;
+
 // sum += weights times the pair of activations at a place, added in lanes of 32 bits.
 QUERN_INLINE void add_wide_pair(VecI32& sum, VecI16 weights, const int8_t* activations) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
