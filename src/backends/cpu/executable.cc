@@ -104,6 +104,7 @@ class CpuExecutable final : public Executable {
   std::vector<std::unique_ptr<Step>> steps_;
   // By step: the weights that the first step after it with weights reads.
   std::vector<std::span<const std::byte>> next_weights_;
+  std::shared_ptr<DeferredPacking> deferred_packing_;
   std::list<BoundPlan> bound_plans_;  // most recently used first
   ResultBuffers result_buffers_;
   Buffer arena_;
@@ -126,10 +127,10 @@ int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
   return size;
 }
 
-// Packs weights one after another and lets go of the source: a mapped file need not stay in memory
-// beside its packed form.
+// Packs weights one after another, but those that can wait, and lets go of the source: a mapped
+// file need not stay in memory beside its packed form.
 Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
-  SharedTables tables;
+  SharedTables tables(*machine_);
   int64_t total = 0;
   int64_t done = 0;
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
@@ -147,6 +148,7 @@ Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& pr
   }
   QUERN_TRY(tables.pack_cache().save());
   loaded_->release_source();
+  deferred_packing_ = tables.deferred();
   find_next_weights();
   return {};
 }
@@ -291,7 +293,9 @@ Result<std::unique_ptr<Submission>> CpuExecutable::submit(const RunArguments& ar
   QUERN_ASSIGN_OR_RETURN(BoundPlan * bound, bind(symbols));
   std::vector<Buffer> results;
   QUERN_TRY(attach(*bound, arguments, results));
+  if (deferred_packing_->take_news()) find_next_weights();
   QUERN_TRY(run_steps(*bound, states, arguments));
+  deferred_packing_->end_run();
   QUERN_ASSIGN_OR_RETURN(RunResult result, collect(*bound, arguments, results));
   return std::make_unique<FinishedSubmission>(std::move(result));
 }

@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <fstream>
-
-#include "base/fail.h"
-#include "base/mapped_file.h"
 #include "quern/graph_builder.h"
+#include "support/graph_runner.h"
+#include "support/mapped_weights.h"
+#include "support/op_values.h"
 #include "support/temporary_folder.h"
 
 namespace quern::cpu {
@@ -16,38 +14,19 @@ namespace {
 
 constexpr int64_t kRows = 4096, kColumns = 8;
 
-// "table" [kRows, kColumns] and, behind it in the file, "gain" [kColumns].
-class MappedWeights final : public WeightSource {
- public:
-  explicit MappedWeights(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
-
-  std::vector<WeightInfo> list() const override { return {*info("table"), *info("gain")}; }
-  Result<WeightInfo> info(std::string_view name) const override {
-    return WeightInfo{std::string(name), DType::kF32,
-                      name == "table" ? Shape{kRows, kColumns} : Shape{kColumns}};
-  }
-  Result<Tensor> weight(std::string_view name) const override {
-    constexpr size_t kTableBytes = kRows * kColumns * sizeof(float);
-    const auto bytes =
-        name == "table" ? file_->bytes().first(kTableBytes) : file_->bytes().subspan(kTableBytes);
-    return Tensor::make(DType::kF32, info(name)->shape, Buffer::wrap_host(bytes, file_));
-  }
-
- private:
-  std::shared_ptr<const MappedFile> file_;
-};
-
 TEST(LoadedValues, SmallWeightsOfAFileAreCopied) {
-  const test::TemporaryFolder folder("loaded_values");
-  std::vector<float> content(kRows * kColumns + kColumns);
+  std::vector<float> content(kRows * kColumns), gains(kColumns);
   for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<float>(i);
-  std::ofstream(folder.file("x"), std::ios::binary)
-      .write(reinterpret_cast<const char*>(content.data()),
-             static_cast<std::streamsize>(content.size() * sizeof(float)));
-  const auto file = MappedFile::open(folder.file("x"));
-  ASSERT_TRUE(file.has_value());
-  if (!FileMappings::read().holds((*file)->bytes())) GTEST_SKIP() << "No list of mappings here.";
-  const MappedWeights weights(*file);
+  for (size_t i = 0; i < gains.size(); ++i) gains[i] = 0.5F * static_cast<float>(i);
+  test::MemoryWeights memory;
+  memory.add("table", test::f32({kRows, kColumns}, content));
+  memory.add("gain", test::f32({kColumns}, gains));
+  const test::TemporaryFolder folder("loaded_values");
+  const auto weights = test::MappedWeights::make(memory, folder.file("x"));
+  ASSERT_TRUE(weights.has_value()) << weights.error().message;
+  if (!FileMappings::read().holds((*weights)->file().bytes())) {
+    GTEST_SKIP() << "No list of mappings here.";
+  }
 
   GraphBuilder b(builtin_ops());
   const Dim rows = Dim::constant(kRows), columns = Dim::constant(kColumns);
@@ -59,7 +38,7 @@ TEST(LoadedValues, SmallWeightsOfAFileAreCopied) {
   ASSERT_TRUE(graph.has_value()) << graph.error().message;
   const auto plan = make_plan(*graph, {});
   ASSERT_TRUE(plan.has_value()) << plan.error().message;
-  const auto loaded = LoadedValues::make(*graph, *plan, &weights);
+  const auto loaded = LoadedValues::make(*graph, *plan, weights->get());
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
 
   const auto maps = FileMappings::read();
@@ -67,7 +46,7 @@ TEST(LoadedValues, SmallWeightsOfAFileAreCopied) {
   EXPECT_FALSE(maps.holds(*loaded->kept(gain).host_view()));
   const auto values = loaded->kept(gain).read_as<float>();
   ASSERT_TRUE(values.has_value());
-  EXPECT_TRUE(std::equal(values->begin(), values->end(), content.end() - kColumns, content.end()));
+  EXPECT_EQ(*values, gains);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "backends/cpu/deferred_packing.h"
 #include "backends/cpu/kernels/packed_weight.h"
 #include "backends/cpu/pack_cache.h"
 #include "backends/cpu/steps/rope_table.h"
@@ -17,6 +18,8 @@ namespace quern::cpu {
 // Hands out one table for equal requests. One thread only.
 class SharedTables {
  public:
+  explicit SharedTables(Machine& machine) : deferred_(std::make_shared<DeferredPacking>(machine)) {}
+
   // `factors` is the value that holds the divisors of the frequencies, or kNoValue.
   template <class T>
   std::shared_ptr<RopeTable<T>> rope(const RopeSpec& spec, RopeStyle style, ValueId factors) {
@@ -38,6 +41,8 @@ class SharedTables {
   WeightMemory& weight_memory() { return weight_memory_; }
   // Packed weights of an earlier load; off until it is set.
   PackCache& pack_cache() { return pack_cache_; }
+  // Weights that wait to be packed.
+  const std::shared_ptr<DeferredPacking>& deferred() const { return deferred_; }
 
  private:
   template <class T>
@@ -50,6 +55,7 @@ class SharedTables {
   std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<const PackedWeight>> packed_weights_;
   WeightMemory weight_memory_;
   PackCache pack_cache_;
+  std::shared_ptr<DeferredPacking> deferred_;
   std::tuple<std::vector<RopeEntry<float>>, std::vector<RopeEntry<double>>> ropes_;
 };
 

@@ -8,7 +8,7 @@ namespace quern::cpu {
 int64_t linear_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
                              int64_t num_tokens, int num_threads, bool is_fast) {
   if (has_integer_activations(weight)) {
-    return integer_scratch_bytes(weight, kernels.linear, num_tokens);
+    return integer_scratch_bytes(weight, kernels.linear, num_tokens, num_threads);
   }
   if (weight.form() != PackedWeight::Form::kF64 && makes_tiles(weight, num_tokens)) {
     return tile_scratch_bytes(weight, kernels, num_tokens, num_threads, is_fast);

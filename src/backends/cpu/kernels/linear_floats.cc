@@ -54,14 +54,19 @@ void multiply(const LinearCall& call, FloatProductKernel<T> kernel, const Linear
   const ProductSplit split(float_product_size<T>(kernels, weight.num_panels(), weight.panel_bytes(),
                                                  call.num_tokens, weight.columns()),
                            pool.num_threads());
-  FloatProduct<T> second = product;
+  ProductPair<FloatProduct<T>, FloatProductKernel<T>> pair{
+      .call = call,
+      .kernels = kernels,
+      .kernel = kernel,
+      .first = product,
+      .second = product,
+      .room = call.scratch + packed_x_bytes(call.num_tokens, weight.columns(), sizeof(T))};
   if (call.second.weight != nullptr) {
-    second.panels = call.second.weight->panels();
-    second.out = second_output_of<T>(call);
+    pair.second.panels = call.second.weight->panels();
+    pair.second.out = second_output_of<T>(call);
   }
-  pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
-    run_range(call, product, second, kernel, split.chunk(chunk), weight.panel_rows(), thread);
-  });
+  pool.run(split.num_chunks(),
+           [&](int64_t chunk, int thread) { pair.run(split.chunk(chunk), thread); });
 }
 
 // Each chunk makes one f32 panel in its thread's part of the scratch.
@@ -88,9 +93,8 @@ void multiply_made_panels(const LinearCall& call, const LinearKernels& kernels, 
       kernels.f32_product(second, range);
     }
     make_panel(weight, kernels, panel, reinterpret_cast<float*>(own));
-    LinearCall first = call;
-    first.second = {};
-    run_range(first, part, part, kernels.f32_product, range, kernels.float_panel_rows, thread);
+    kernels.f32_product(part, range);
+    finish_range(call, range, kernels.float_panel_rows, thread);
   });
 }
 
@@ -100,7 +104,9 @@ int64_t float_scratch_bytes(const PackedWeight& weight, const LinearKernels& ker
                             int64_t num_tokens, int num_threads) {
   const int64_t element_bytes = weight.form() == Form::kF64 ? 8 : 4;
   const int64_t packed_x = packed_x_bytes(num_tokens, weight.columns(), element_bytes);
-  if (weight.form() != Form::kBlocks) return packed_x;
+  if (weight.form() != Form::kBlocks) {
+    return packed_x + made_panels_bytes(weight, kernels, num_threads);
+  }
   return packed_x + num_threads * f32_panel_bytes(weight, kernels);
 }
 

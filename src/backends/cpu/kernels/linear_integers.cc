@@ -124,12 +124,16 @@ void widen_activations(const int8_t* planes, int64_t num_tokens, int64_t columns
   });
 }
 
+int64_t wide_bytes(const PackedWeight& weight, const LinearKernels& kernels, int64_t num_tokens) {
+  return is_wide(weight, kernels) ? round_up(2 * num_tokens * weight.columns(), 64) : 0;
+}
+
 }  // namespace
 
 int64_t integer_scratch_bytes(const PackedWeight& weight, const LinearKernels& kernels,
-                              int64_t num_tokens) {
-  const int64_t wide = is_wide(weight, kernels) ? 2 * num_tokens * weight.columns() : 0;
-  return correction_bytes(weight, kernels, num_tokens) + wide;
+                              int64_t num_tokens, int num_threads) {
+  return correction_bytes(weight, kernels, num_tokens) + wide_bytes(weight, kernels, num_tokens) +
+         made_panels_bytes(weight, kernels, num_threads);
 }
 
 void linear_integers(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool) {
@@ -174,15 +178,20 @@ void linear_integers(const LinearCall& call, const LinearKernels& kernels, Threa
                             .products_per_panel = weight.columns() / 4 * planes,
                             .panels_at_once = kernels.panels_at_once},
                            pool.num_threads());
-  const auto kernel = kernels.block_products[planes - 1][static_cast<int>(weight.scheme_id())];
-  BlockProduct second = product;
+  ProductPair<BlockProduct, BlockProductKernel> pair{
+      .call = call,
+      .kernels = kernels,
+      .kernel = kernels.block_products[planes - 1][static_cast<int>(weight.scheme_id())],
+      .first = product,
+      .second = product,
+      .room = call.scratch + correction_bytes(weight, kernels, call.num_tokens) +
+              wide_bytes(weight, kernels, call.num_tokens)};
   if (call.second.weight != nullptr) {
-    second.panels = call.second.weight->panels();
-    second.out = second_output_of<float>(call);
+    pair.second.panels = call.second.weight->panels();
+    pair.second.out = second_output_of<float>(call);
   }
-  pool.run(split.num_chunks(), [&](int64_t chunk, int thread) {
-    run_range(call, product, second, kernel, split.chunk(chunk), weight.panel_rows(), thread);
-  });
+  pool.run(split.num_chunks(),
+           [&](int64_t chunk, int thread) { pair.run(split.chunk(chunk), thread); });
 }
 
 }  // namespace quern::cpu

@@ -26,6 +26,36 @@ class WeightPacker {
     packed_.activations_ = activations;
   }
 
+  // Of a weight whose form is known.
+  WeightPacker(const PackedWeight& wrapped, const LinearKernels& kernels)
+      : weight_(wrapped.source_),
+        kernels_(kernels),
+        memory_(nullptr),
+        format_(find_block_format(wrapped.dtype_)),
+        packed_(wrapped) {}
+
+  Result<PackedWeight> wrap() {
+    QUERN_TRY(measure());
+    if (packed_.form_ == Form::kBlocks && packed_.activations_ == ActivationKind::kF32) {
+      return fail::invalid("A weight of type {} with f32 activations must be packed.",
+                           dtype_name(packed_.dtype_));
+    }
+    QUERN_TRY(weight_.host_view());
+    packed_.source_ = weight_;
+    return std::move(packed_);
+  }
+
+  // Panels one after another, lanes of no row zero as in fresh memory.
+  void make(int64_t first, int64_t count, std::byte* out) const {
+    const auto source = weight_.host_view();
+    for (int64_t panel = first; panel < first + count; ++panel, out += packed_.panel_bytes_) {
+      if (rows_in(panel) < packed_.panel_rows_) {
+        std::fill_n(out, packed_.panel_bytes_, std::byte{});
+      }
+      pack_one(source->data(), panel, out);
+    }
+  }
+
   // Bytes of all panels.
   Result<int64_t> measure() {
     QUERN_TRY(choose_form());
@@ -57,8 +87,10 @@ class WeightPacker {
     const int64_t piece = std::max<int64_t>(1, kPieceBytes / std::max<int64_t>(1, source_bytes));
     for (int64_t first = 0; first < packed_.num_panels(); first += piece) {
       const int64_t count = std::min(piece, packed_.num_panels() - first);
-      pool.run(count,
-               [&](int64_t panel, int) { pack_one(source.data(), first + panel, target.data()); });
+      pool.run(count, [&](int64_t panel, int) {
+        std::byte* out = target.data() + (first + panel) * packed_.panel_bytes_;
+        pack_one(source.data(), first + panel, out);
+      });
       const int64_t begin = first * source_bytes;
       const int64_t end = std::min((first + count) * source_bytes, weight_bytes());
       if (packed)
@@ -69,10 +101,11 @@ class WeightPacker {
 
  private:
   using Form = PackedWeight::Form;
-  static constexpr int64_t kPieceBytes = int64_t{8} << 20;
+  // Bytes of each row that are read ahead; not of other rows, whose pages may not be mapped yet.
+  static constexpr int64_t kReadAhead = 256;
+  static constexpr int64_t kPieceBytes = int64_t{2} << 20;
 
-  void pack_one(const std::byte* source, int64_t panel, std::byte* target) const {
-    std::byte* out = target + panel * packed_.panel_bytes_;
+  void pack_one(const std::byte* source, int64_t panel, std::byte* out) const {
     if (packed_.form_ == Form::kBlocks) {
       pack_block_panel(source, panel, out);
     } else {
@@ -197,19 +230,28 @@ class WeightPacker {
     return is_f8 || widens_to_f64();
   }
 
-  // All rows of a panel in tiles of 16 bytes by 16 bytes, columns in the outer loop so that the
-  // panel is written from front to back; what is left over goes element by element.
+  // All rows of a panel in tiles of 16 bytes by 16 bytes; what is left over goes element by element.
+  // A cache line of each row after another, since lines of rows that lie a power of two apart push
+  // one another out, and columns in the outer loop, so that the panel is written front to back.
   template <class Vector>
   void transpose_panel(const std::byte* from, std::byte* out) const {
     constexpr int kBytes = sizeof(Vector{}[0]);
     constexpr int kTile = static_cast<int>(sizeof(Vector)) / kBytes;
+    constexpr int kLine = 64 / kBytes;
     const int rows = packed_.panel_rows_;
+    const int64_t row_step = row_bytes();
     const int64_t step = int64_t{kBytes} * rows;
     const int64_t tiled = rows % kTile == 0 ? packed_.columns_ / kTile * kTile : 0;
-    for (int64_t k = 0; k < tiled; k += kTile) {
+    for (int64_t line = 0; line < tiled; line += kLine) {
+      const int64_t end = std::min(line + kLine, tiled);
       for (int lane = 0; lane < rows; lane += kTile) {
-        transpose_tile<Vector>(from + lane * row_bytes() + k * kBytes, row_bytes(),
-                               out + k * step + lane * kBytes, step);
+        const std::byte* row = from + lane * row_step;
+        for (int i = 0; i < kTile; ++i) {
+          __builtin_prefetch(row + i * row_step + line * kBytes + kReadAhead);
+        }
+        for (int64_t k = line; k < end; k += kTile) {
+          transpose_tile<Vector>(row + k * kBytes, row_step, out + k * step + lane * kBytes, step);
+        }
       }
     }
     for (int64_t k = tiled; k < packed_.columns_; ++k) {
@@ -241,7 +283,7 @@ class WeightPacker {
     }
   }
 
-  const Tensor& weight_;
+  Tensor weight_;
   const LinearKernels& kernels_;
   WeightMemory* memory_;
   const BlockFormat* format_;
@@ -252,6 +294,24 @@ Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activation
                                  const KernelTable& kernels, ThreadPool& pool, WeightMemory* memory,
                                  const PackedBytes& packed) {
   return WeightPacker(weight, activations, kernels.linear, memory).pack(pool, packed);
+}
+
+Result<PackedWeight> wrap_weight(const Tensor& weight, ActivationKind activations,
+                                 const KernelTable& kernels) {
+  return WeightPacker(weight, activations, kernels.linear, nullptr).wrap();
+}
+
+Result<void> pack_wrapped_weight(PackedWeight& weight, const KernelTable& kernels, ThreadPool& pool,
+                                 WeightMemory* memory, const PackedBytes& packed) {
+  if (weight.is_packed()) return {};
+  QUERN_ASSIGN_OR_RETURN(
+      weight, pack_weight(weight.source(), weight.activations(), kernels, pool, memory, packed));
+  return {};
+}
+
+void make_panels(const PackedWeight& weight, const LinearKernels& kernels, int64_t first,
+                 int64_t count, std::byte* out) {
+  WeightPacker(weight, kernels).make(first, count, out);
 }
 
 Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,

@@ -21,7 +21,8 @@ enum class ActivationKind : uint8_t {
   kInt16,  // the same
 };
 
-// Rows W [rows, columns] of y = x W^T, in panels. Immutable; copies share memory.
+// Rows W [rows, columns] of y = x W^T, in panels, or still in the memory of their tensor: then each
+// product makes the panels that it multiplies. Copies share memory.
 class PackedWeight {
  public:
   // How the panels hold the numbers.
@@ -35,7 +36,10 @@ class PackedWeight {
   int64_t columns() const { return columns_; }
   // Block of `quant.dynamic` that integer activations must have: 32 or 256.
   int activation_block() const { return activation_block_; }
-  int64_t size_bytes() const { return buffer_.size_bytes(); }
+  // Of all panels, once they are made.
+  int64_t size_bytes() const { return num_panels() * panel_bytes_; }
+  bool is_packed() const { return source_.is_empty(); }
+  const Tensor& source() const { return source_; }  // empty once the weight is packed
 
   Form form() const { return form_; }
   SchemeId scheme_id() const { return scheme_; }  // for kBlocks
@@ -43,7 +47,7 @@ class PackedWeight {
   int panel_rows() const { return panel_rows_; }
   int64_t panel_bytes() const { return panel_bytes_; }
   int64_t num_panels() const { return (rows_ + panel_rows_ - 1) / panel_rows_; }
-  const std::byte* panels() const { return panels_; }
+  const std::byte* panels() const { return panels_; }  // null before they are made
   // The memory of the panels.
   const Buffer& buffer() const { return buffer_; }
 
@@ -60,6 +64,7 @@ class PackedWeight {
   int64_t panel_bytes_ = 0;
   const std::byte* panels_ = nullptr;
   Buffer buffer_;
+  Tensor source_;
 };
 
 // Hears of bytes of a weight that packing has read and does not read again.
@@ -73,6 +78,17 @@ using PackedBytes = std::function<void(std::span<const std::byte>)>;
 Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activations,
                                  const KernelTable& kernels, ThreadPool& pool,
                                  WeightMemory* memory = nullptr, const PackedBytes& packed = {});
+
+// The weight in the memory of its tensor, which must not change meanwhile. Not for block-quantised
+// weights with f32 activations. Errors: as for pack_weight().
+Result<PackedWeight> wrap_weight(const Tensor& weight, ActivationKind activations,
+                                 const KernelTable& kernels);
+// Packs a weight that wrap_weight() made; a packed one stays as it is. Errors: kResourceExhausted.
+Result<void> pack_wrapped_weight(PackedWeight& weight, const KernelTable& kernels, ThreadPool& pool,
+                                 WeightMemory* memory = nullptr, const PackedBytes& packed = {});
+// Writes panels [first, first + count) of a weight that is not packed to `out`.
+void make_panels(const PackedWeight& weight, const LinearKernels& kernels, int64_t first,
+                 int64_t count, std::byte* out);
 
 // Bytes of the panels that pack_weight() would make. Errors: as for it.
 Result<int64_t> packed_weight_bytes(const Tensor& weight, ActivationKind activations,

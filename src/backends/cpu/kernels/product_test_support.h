@@ -175,6 +175,20 @@ std::vector<T> multiply(const Product& p, const PackedWeight& weight, const Kern
   return y;
 }
 
+// The same where the weight is not packed, unless its products need that.
+template <class T>
+void expect_product_of_made_panels(const Product& p, const KernelTable& kernels,
+                                   const std::vector<T>& expected, const std::string& what) {
+  const bool needs_packing =
+      p.kind == ActivationKind::kF32 && (is_quantized(p.weight.dtype()) || p.num_tokens() >= 48);
+  if (needs_packing) return;
+  const auto weight = wrap_weight(p.weight, p.kind, kernels);
+  ASSERT_TRUE(weight.has_value()) << weight.error().message;
+  ThreadPool pool(2);
+  EXPECT_TRUE(all_same_bits(multiply<T>(p, *weight, kernels, pool), expected))
+      << what << ", " << isa_name(kernels.isa) << ", not packed";
+}
+
 // The product at every level of the machine and 1, 2 and 3 threads has the bits of `expected`.
 template <class T = float>
 void expect_product_everywhere(const Product& p, const std::vector<T>& expected,
@@ -188,6 +202,7 @@ void expect_product_everywhere(const Product& p, const std::vector<T>& expected,
       EXPECT_TRUE(all_same_bits(multiply<T>(p, *weight, kernels, pool), expected))
           << what << ", " << isa_name(kernels.isa) << ", " << threads << " threads";
     }
+    expect_product_of_made_panels(p, kernels, expected, what);
   }
 }
 

@@ -28,14 +28,20 @@ struct ProductPorts {
 };
 constexpr size_t kX = 0;
 
+// A product of so many tokens packs its weight first: its several blocks of tokens would each make
+// all panels.
+constexpr int64_t kTokensWorthPacking = 32;
+
 // One weight with what is applied to its product. T is the type of y and of the bias.
 template <class T>
 class ProductWeight {
  public:
   static Result<ProductWeight> make(const StepRequest& request, const ProductPorts& ports);
 
-  // The packed weight: the loaded one, or one packed now that is computed or given with each run.
-  Result<const PackedWeight*> get(const StepContext& context, Machine& machine);
+  // The weight: the loaded one, packed now where it pays or where `is_packed` says so, or one
+  // packed now that is computed or given with each run.
+  Result<const PackedWeight*> get(const StepContext& context, Machine& machine,
+                                  bool is_packed = false);
   const T* bias(const StepContext& context) { return bias_.get(context.inputs[ports_.bias]); }
   double scale() const { return scale_; }
   int64_t size_bytes() const { return loaded_ ? loaded_->size_bytes() : 0; }
@@ -49,6 +55,7 @@ class ProductWeight {
   ActivationKind kind_ = ActivationKind::kF32;
   double scale_ = 1;
   std::shared_ptr<const PackedWeight> loaded_;  // null: packed in each run
+  std::shared_ptr<DeferredPacking> deferred_;   // of the loaded one
   PackedWeight own_;
   VectorOperand<T> bias_;
 };
@@ -72,7 +79,7 @@ class LinearStep : public Step {
 
   std::span<const std::byte> weights() const override {
     const PackedWeight* weight = weight_.loaded();
-    if (weight == nullptr) return {};
+    if (weight == nullptr || !weight->is_packed()) return {};
     return {weight->panels(), static_cast<size_t>(weight->size_bytes())};
   }
 
@@ -174,6 +181,11 @@ Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& reque
   auto& slot = request.tables.packed_weight(value, kind);
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
+  if (const auto& deferred = request.tables.deferred();
+      !request.tables.pack_cache().is_on() && deferred->takes(tensor, kind)) {
+    QUERN_ASSIGN_OR_RETURN(slot, deferred->add(tensor, kind));
+    return slot;
+  }
   QUERN_ASSIGN_OR_RETURN(PackedWeight packed, pack_value(request, value, 0, tensor, kind));
   slot = std::make_shared<const PackedWeight>(std::move(packed));
   return slot;
@@ -186,13 +198,20 @@ Result<ProductWeight<T>> ProductWeight<T>::make(const StepRequest& request,
   made.kind_ = activation_kind_of(request.input_type(kX).dtype);
   made.scale_ = request.attributes().number(ports.scale_attribute);
   QUERN_ASSIGN_OR_RETURN(made.loaded_, pack_loaded(request, ports.weight));
+  made.deferred_ = request.tables.deferred();
   QUERN_ASSIGN_OR_RETURN(made.bias_, VectorOperand<T>::make(request, ports.bias));
   return made;
 }
 
 template <class T>
-Result<const PackedWeight*> ProductWeight<T>::get(const StepContext& context, Machine& machine) {
-  if (loaded_) return loaded_.get();
+Result<const PackedWeight*> ProductWeight<T>::get(const StepContext& context, Machine& machine,
+                                                  bool is_packed) {
+  if (loaded_) {
+    const bool is_due = deferred_->is_due() || is_packed ||
+                        context.inputs[kX].shape.num_rows() >= kTokensWorthPacking;
+    if (is_due) QUERN_TRY(deferred_->pack(*loaded_));
+    return loaded_.get();
+  }
   const TensorView& view = context.inputs[ports_.weight];
   QUERN_ASSIGN_OR_RETURN(const int64_t size, dense_size_bytes(view.dtype, view.shape));
   QUERN_ASSIGN_OR_RETURN(
@@ -237,7 +256,9 @@ class FusedLinearStep final : public LinearStep<T> {
 
   Result<void> launch(LinearCall& call, const StepContext& context, std::byte* extra) override {
     if (second_) {
-      QUERN_ASSIGN_OR_RETURN(call.second.weight, second_->get(context, this->machine_));
+      // The room for panels is that of the first weight.
+      QUERN_ASSIGN_OR_RETURN(call.second.weight,
+                             second_->get(context, this->machine_, call.weight->is_packed()));
       call.second.bias = second_->bias(context);
       call.second.scale = second_->scale();
       call.second.y = extra;
