@@ -25,4 +25,16 @@ KernelTable make_kernel_table() {
           .softmax = softmax_kernels<kIsa>()};
 }
 
+// A level that has other integer products than the one below, and otherwise its kernels.
+template <Isa kIsa, Isa kBelow>
+KernelTable make_integer_table() {
+  KernelTable table = make_kernel_table<kBelow>();
+  table.isa = kIsa;
+  table.integer_keys = integer_key_kernels<kIsa>();
+  add_term_products<kIsa>(table.linear);
+  add_super_products<kIsa>(table.linear);
+  table.probe = probe_kernels<kIsa>();
+  return table;
+}
+
 }  // namespace quern::cpu

@@ -13,6 +13,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "backends/cpu/kernels/super_pair-inl.h"
 #include "backends/cpu/kernels/wide_product-inl.h"
 
 namespace quern::cpu {
@@ -178,11 +179,27 @@ struct PairProduct {
   }
 };
 
+// What multiply_pair() makes of a scheme.
+template <SchemeId kId, int kPlanes>
+struct PairOf {
+  using Unpacked = UnpackedPair<kId, kPlanes>;
+  static constexpr int kTokens = kIsWide<kId> || kPlanes == 1 ? 4 : 2;
+  using Product = PairProduct<kId, kPlanes, kTokens>;
+};
+template <SchemeId kId, int kPlanes>
+requires(scheme(kId).is_super()) struct PairOf<kId, kPlanes> {
+  using Unpacked = UnpackedSuperPair<kId, kPlanes>;
+  static constexpr int kTokens = kPlanes == 1 ? 4 : 2;
+  using Product = SuperPairProduct<kId, kPlanes, kTokens>;
+};
+
 // Panels `panel` and panel + 1 times at most kPairTokens tokens, whole tiles of 8.
 template <SchemeId kId, int kPlanes>
 void multiply_pair(const BlockProduct& p, int64_t panel, int64_t token_begin, int64_t token_end) {
-  constexpr int kTokens = kIsWide<kId> || kPlanes == 1 ? 4 : 2;
-  using Unpacked = UnpackedPair<kId, kPlanes>;
+  using Pair = PairOf<kId, kPlanes>;
+  using Unpacked = typename Pair::Unpacked;
+  constexpr WeightScheme s = scheme(kId);
+  constexpr int kTokens = Pair::kTokens;
   Unpacked unpacked;
   VecF32 totals[kPairTokens / kTokens][2][kTokens] = {};
   const std::byte* panels = p.panels + panel * p.panel_bytes;
@@ -190,9 +207,10 @@ void multiply_pair(const BlockProduct& p, int64_t panel, int64_t token_begin, in
   for (int64_t first = 0; first < num_blocks; first += Unpacked::kBlocks) {
     const int64_t count =
         num_blocks - first < Unpacked::kBlocks ? num_blocks - first : Unpacked::kBlocks;
-    unpacked.unpack(panels + first * Unpacked::s.record_bytes(kLanes), p.panel_bytes, count);
+    const int64_t record = first * 32 / s.record_size();
+    unpacked.unpack(panels + record * s.record_bytes(kLanes), p.panel_bytes, count);
     for (int64_t token = token_begin; token < token_end; token += kTokens) {
-      PairProduct<kId, kPlanes, kTokens> product;
+      typename Pair::Product product;
       product.start(p, token / kTokenTile * kTokenTile, token, first);
       product.run(unpacked, count, totals[(token - token_begin) / kTokens]);
     }
@@ -205,7 +223,7 @@ void multiply_pair(const BlockProduct& p, int64_t panel, int64_t token_begin, in
   }
 }
 
-// The kernel of a term scheme: pairs of panels times whole tiles, what is left as before.
+// The kernel of a scheme: pairs of panels times whole tiles, what is left as before.
 template <SchemeId kId, int kPlanes>
 void paired_block_product(const BlockProduct& p, const ProductRange& range) {
   const auto rest = [&](const ProductRange& part) {
