@@ -78,11 +78,13 @@ struct QuadSum<255, 1, kQuads> : SignedQuadSum<kQuads> {};
 template <int kQuads>
 struct QuadSum<255, 2, kQuads> : NibbleQuadSum<kQuads> {};
 
-// QuadSum::add of two panels at once: one broadcast for both.
+// QuadSum::add of two panels at once: one broadcast for both. Products times a factor of each lane
+// of 32 bits, given as a pair of 16 bits, cost nothing more.
 template <int kMaxCode, int kPlanes, int kQuads>
 QUERN_INLINE void add_to_both(QuadSum<kMaxCode, kPlanes, kQuads>& x,
                               QuadSum<kMaxCode, kPlanes, kQuads>& y, int q, VecU8 x_weights,
-                              VecU8 y_weights, const int8_t* activations) {
+                              VecU8 y_weights, const int8_t* activations,
+                              VecI16 x_factors = VecI16{} + 1, VecI16 y_factors = VecI16{} + 1) {
   constexpr int kRun = QuadSum<kMaxCode, kPlanes, kQuads>::kRun;
   const auto& four = *reinterpret_cast<const FourBytes*>(activations);
   if (q % kRun == 0) {
@@ -97,8 +99,8 @@ QUERN_INLINE void add_to_both(QuadSum<kMaxCode, kPlanes, kQuads>& x,
         : [v] "x"(x_weights), [w] "x"(y_weights), [a] "m"(four));
   }
   if (q % kRun == kRun - 1) {
-    x.sum += multiply_pairs(x.run, VecI16{} + 1);
-    y.sum += multiply_pairs(y.run, VecI16{} + 1);
+    x.sum += multiply_pairs(x.run, x_factors);
+    y.sum += multiply_pairs(y.run, y_factors);
   }
 }
 
