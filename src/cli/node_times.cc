@@ -1,5 +1,5 @@
 // Profiles of runs, averaged.
-// One run to warm up is left out; the others are averaged node by node.
+// Two runs to warm up are left out; the others are averaged node by node.
 #include "cli/node_times.h"
 
 #include "base/fail.h"
@@ -7,6 +7,9 @@
 
 namespace quern::cli {
 namespace {
+
+// A backend may still prepare weights in its second run.
+constexpr int64_t kWarmUps = 2;
 
 // Nodes that did not run have negative times.
 std::vector<double> mean_times(const Graph& graph, const RunProfile& profile, int64_t repetitions) {
@@ -45,9 +48,8 @@ class ModelTimes final : public NodeTimes {
     }
     RunProfile profile;
     // Every run starts from the same cache, so that all do the same work.
-    for (int64_t i = 0; i <= repetitions; ++i) {
-      // The first run warms up.
-      engine_->profile_into(i == 0 ? nullptr : &profile);
+    for (int64_t i = 0; i < kWarmUps + repetitions; ++i) {
+      engine_->profile_into(i < kWarmUps ? nullptr : &profile);
       const Feed feed{sequence, fed, Feed::Logits::kLast};
       const auto done = engine_->forward({&feed, 1});
       engine_->profile_into(nullptr);
@@ -82,8 +84,8 @@ class GraphTimes final : public NodeTimes {
       arguments.inputs.insert_or_assign(node.name, std::move(tensor));
     }
     RunProfile profile;
-    for (int64_t i = 0; i <= repetitions; ++i) {
-      arguments.profile = i == 0 ? nullptr : &profile;
+    for (int64_t i = 0; i < kWarmUps + repetitions; ++i) {
+      arguments.profile = i < kWarmUps ? nullptr : &profile;
       QUERN_TRY(executable_->run(arguments));
     }
     return mean_times(artifact_.graph(), profile, repetitions);

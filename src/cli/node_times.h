@@ -31,9 +31,10 @@ class NodeTimes {
   // Runs the graph on inputs that are made up. Errors: a graph with weights or states.
   static Result<std::unique_ptr<NodeTimes>> of_graph(const Artifact& artifact, Device& device);
 
-  // Mean seconds of each node of the artifact's graph over `repetitions` runs after one to warm up;
+  // Mean seconds of each node of the artifact's graph over `repetitions` runs after two to warm up;
   // negative for nodes that do not run.
-  // At least one repetition. The warm-up run binds plans and fills caches, as in steady use.
+  // At least one repetition. The runs before bind plans, pack weights and fill caches, as in steady
+  // use.
   virtual Result<std::vector<double>> measure(const RunSize& size, int64_t repetitions) = 0;
 };
 

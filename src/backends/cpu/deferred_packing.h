@@ -2,9 +2,7 @@
 // to it: the first results need not wait for that, nor for the memory that it takes.
 #pragma once
 
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "backends/cpu/kernels/packed_weight.h"
 #include "backends/cpu/machine.h"
@@ -16,16 +14,15 @@ namespace quern::cpu {
 // about a third of the speed. One thread only.
 class DeferredPacking {
  public:
-  explicit DeferredPacking(Machine& machine) : machine_(machine), mappings_(FileMappings::read()) {}
+  // `mappings` are those of the files at load.
+  DeferredPacking(Machine& machine, FileMappings mappings)
+      : machine_(machine), mappings_(std::move(mappings)) {}
 
-  // Whether add() takes the weight: one of a mapped file, whose products can make panels.
+  // Whether the packing of a weight can wait: one of a mapped file, whose products can make panels.
   bool takes(const Tensor& weight, ActivationKind kind) const;
-  // The weight, not packed. Errors: those of wrap_weight().
-  Result<std::shared_ptr<const PackedWeight>> add(const Tensor& weight, ActivationKind kind);
-
-  // Packs a weight that add() made; does nothing to any other, nor to one that is packed.
-  // Errors: kResourceExhausted.
-  Result<void> pack(const PackedWeight& weight);
+  // Packs a weight that wrap_weight() made, and lets go of its pages of the file; a packed one
+  // stays as it is. Errors: kResourceExhausted.
+  Result<void> pack(PackedWeight& weight);
 
   // Whether a first run has ended: from then on products pack their weights first.
   bool is_due() const { return is_due_; }
@@ -37,7 +34,6 @@ class DeferredPacking {
   Machine& machine_;
   FileMappings mappings_;
   WeightMemory memory_;
-  std::vector<std::shared_ptr<PackedWeight>> waiting_;
   bool is_due_ = false;
   bool has_news_ = false;
 };

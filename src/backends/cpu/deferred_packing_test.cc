@@ -52,7 +52,7 @@ class DeferredPackingTest : public testing::Test {
 
 TEST_F(DeferredPackingTest, TakesWeightsOfFilesWhoseProductsCanMakePanels) {
   Machine machine(2, kernel_tables().front());
-  const DeferredPacking deferred(machine);
+  const DeferredPacking deferred(machine, FileMappings::read());
   EXPECT_TRUE(deferred.takes(mapped(DType::kQ8_0), ActivationKind::kInt8));
   EXPECT_TRUE(deferred.takes(mapped(DType::kQ4_0), ActivationKind::kInt16));
   EXPECT_TRUE(deferred.takes(mapped(DType::kF16), ActivationKind::kF32));
@@ -64,17 +64,17 @@ TEST_F(DeferredPackingTest, TakesWeightsOfFilesWhoseProductsCanMakePanels) {
 
 TEST_F(DeferredPackingTest, PacksAWeightOnce) {
   Machine machine(2, kernel_tables().front());
-  DeferredPacking deferred(machine);
-  const auto weight = deferred.add(mapped(DType::kQ8_0), ActivationKind::kInt8);
+  DeferredPacking deferred(machine, FileMappings::read());
+  auto weight = wrap_weight(mapped(DType::kQ8_0), ActivationKind::kInt8, machine.kernels);
   ASSERT_TRUE(weight.has_value()) << weight.error().message;
-  EXPECT_FALSE((*weight)->is_packed());
+  EXPECT_FALSE(weight->is_packed());
   EXPECT_FALSE(deferred.take_news());
-  const int64_t size = (*weight)->size_bytes();
-  ASSERT_TRUE(deferred.pack(**weight).has_value());
-  EXPECT_TRUE((*weight)->is_packed());
-  EXPECT_EQ((*weight)->size_bytes(), size);
+  const int64_t size = weight->size_bytes();
+  ASSERT_TRUE(deferred.pack(*weight).has_value());
+  EXPECT_TRUE(weight->is_packed());
+  EXPECT_EQ(weight->size_bytes(), size);
   EXPECT_TRUE(deferred.take_news());
-  ASSERT_TRUE(deferred.pack(**weight).has_value());
+  ASSERT_TRUE(deferred.pack(*weight).has_value());
   EXPECT_FALSE(deferred.take_news());
 }
 

@@ -130,12 +130,12 @@ int64_t packed_weight_size(const Graph& graph, const PlannedStep& step) {
 // Packs weights one after another, but those that can wait, and lets go of the source: a mapped
 // file need not stay in memory beside its packed form.
 Result<void> CpuExecutable::load(const WeightSource* weights, const Progress& progress) {
-  SharedTables tables(*machine_);
   int64_t total = 0;
   int64_t done = 0;
   for (const PlannedStep& step : plan_.steps) total += packed_weight_size(graph_, step);
   QUERN_TRY(check_room("Packing the weights", total));
   QUERN_ASSIGN_OR_RETURN(loaded_, LoadedValues::make(graph_, plan_, weights));
+  SharedTables tables(*machine_, loaded_->mappings());
   QUERN_ASSIGN_OR_RETURN(tables.pack_cache(), open_pack_cache(graph_, plan_, *loaded_, *machine_));
   for (const PlannedStep& step : plan_.steps) {
     auto made = step.entry->make({graph_, step.node, *machine_, *loaded_, tables, numerics_});

@@ -29,6 +29,7 @@ class LoadedValues {
   // After packing: a mapped file gives back the memory of these bytes of a weight; kept tensors
   // read it again. Any other memory stays as it is.
   void release(std::span<const std::byte> bytes) const { mappings_.release(bytes); }
+  const FileMappings& mappings() const { return mappings_; }  // at load
   // Of the source; empty where it has none.
   std::string stamp() const { return weights_ == nullptr ? std::string() : weights_->stamp(); }
   // A kept tensor; empty for every other value.

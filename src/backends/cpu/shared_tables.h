@@ -18,7 +18,8 @@ namespace quern::cpu {
 // Hands out one table for equal requests. One thread only.
 class SharedTables {
  public:
-  explicit SharedTables(Machine& machine) : deferred_(std::make_shared<DeferredPacking>(machine)) {}
+  SharedTables(Machine& machine, FileMappings mappings)
+      : deferred_(std::make_shared<DeferredPacking>(machine, std::move(mappings))) {}
 
   // `factors` is the value that holds the divisors of the frequencies, or kNoValue.
   template <class T>
@@ -33,15 +34,16 @@ class SharedTables {
     return entries.back().table;
   }
 
-  // The weight `value` packed for these activations; null until somebody puts it there.
-  std::shared_ptr<const PackedWeight>& packed_weight(ValueId value, ActivationKind kind) {
+  // The weight `value` packed, or wrapped to be packed later, for these activations; null until
+  // somebody puts it there.
+  std::shared_ptr<PackedWeight>& packed_weight(ValueId value, ActivationKind kind) {
     return packed_weights_[{value, kind}];
   }
   // Where packed weights go, in the order in which they are packed.
   WeightMemory& weight_memory() { return weight_memory_; }
   // Packed weights of an earlier load; off until it is set.
   PackCache& pack_cache() { return pack_cache_; }
-  // Weights that wait to be packed.
+  // What packs weights that were wrapped at load.
   const std::shared_ptr<DeferredPacking>& deferred() const { return deferred_; }
 
  private:
@@ -52,7 +54,7 @@ class SharedTables {
     ValueId factors;
     std::shared_ptr<RopeTable<T>> table;
   };
-  std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<const PackedWeight>> packed_weights_;
+  std::map<std::pair<ValueId, ActivationKind>, std::shared_ptr<PackedWeight>> packed_weights_;
   WeightMemory weight_memory_;
   PackCache pack_cache_;
   std::shared_ptr<DeferredPacking> deferred_;

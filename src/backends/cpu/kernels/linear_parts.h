@@ -17,8 +17,8 @@ int64_t float_scratch_bytes(const PackedWeight& weight, const LinearKernels& ker
 void linear_floats(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool);
 void linear_doubles(const LinearCall& call, const LinearKernels& kernels, ThreadPool& pool);
 
-// Whether a product of f32 activations has so many tokens that linear_tiles() makes it, which needs
-// a packed weight.
+// Whether a product of f32 activations has so many tokens that linear_tiles() makes it; not where
+// the weight is not packed.
 bool makes_tiles(const PackedWeight& weight, int64_t num_tokens);
 int64_t tile_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,
                            int64_t num_tokens, int num_threads, bool is_fast);

@@ -267,7 +267,7 @@ bool multiplies_pairs(const PackedWeight& weight, const KernelTable& kernels, bo
 }  // namespace
 
 bool makes_tiles(const PackedWeight& weight, int64_t num_tokens) {
-  return num_tokens >= kTokensWorthTiles && weight.columns() > 0;
+  return weight.is_packed() && num_tokens >= kTokensWorthTiles && weight.columns() > 0;
 }
 
 int64_t tile_scratch_bytes(const PackedWeight& weight, const KernelTable& kernels,

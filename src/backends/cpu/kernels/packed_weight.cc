@@ -230,9 +230,10 @@ class WeightPacker {
     return is_f8 || widens_to_f64();
   }
 
-  // All rows of a panel in tiles of 16 bytes by 16 bytes; what is left over goes element by element.
-  // A cache line of each row after another, since lines of rows that lie a power of two apart push
-  // one another out, and columns in the outer loop, so that the panel is written front to back.
+  // All rows of a panel in tiles of 16 bytes by 16 bytes; what is left over goes element by
+  // element. A cache line of each row after another, since lines of rows that lie a power of two
+  // apart push one another out, and columns in the outer loop, so that the panel is written front
+  // to back.
   template <class Vector>
   void transpose_panel(const std::byte* from, std::byte* out) const {
     constexpr int kBytes = sizeof(Vector{}[0]);
@@ -299,14 +300,6 @@ Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activation
 Result<PackedWeight> wrap_weight(const Tensor& weight, ActivationKind activations,
                                  const KernelTable& kernels) {
   return WeightPacker(weight, activations, kernels.linear, nullptr).wrap();
-}
-
-Result<void> pack_wrapped_weight(PackedWeight& weight, const KernelTable& kernels, ThreadPool& pool,
-                                 WeightMemory* memory, const PackedBytes& packed) {
-  if (weight.is_packed()) return {};
-  QUERN_ASSIGN_OR_RETURN(
-      weight, pack_weight(weight.source(), weight.activations(), kernels, pool, memory, packed));
-  return {};
 }
 
 void make_panels(const PackedWeight& weight, const LinearKernels& kernels, int64_t first,

@@ -83,9 +83,6 @@ Result<PackedWeight> pack_weight(const Tensor& weight, ActivationKind activation
 // weights with f32 activations. Errors: as for pack_weight().
 Result<PackedWeight> wrap_weight(const Tensor& weight, ActivationKind activations,
                                  const KernelTable& kernels);
-// Packs a weight that wrap_weight() made; a packed one stays as it is. Errors: kResourceExhausted.
-Result<void> pack_wrapped_weight(PackedWeight& weight, const KernelTable& kernels, ThreadPool& pool,
-                                 WeightMemory* memory = nullptr, const PackedBytes& packed = {});
 // Writes panels [first, first + count) of a weight that is not packed to `out`.
 void make_panels(const PackedWeight& weight, const LinearKernels& kernels, int64_t first,
                  int64_t count, std::byte* out);

@@ -57,7 +57,7 @@ struct UnpackedPair {
   VecF32 minima[s.has_min ? kBlocks : 1][2];
 
   // The 32 elements of a record of panel p.
-  QUERN_INLINE void unpack_block(const std::byte* record, int64_t block, int p) {
+  QUERN_INLINE void unpack_record(const std::byte* record, int64_t block, int p) {
     using Tile = WideTileProduct<kId, kPlanes, 1>;
     unroll<8>([&](auto quad) QUERN_INLINE_LAMBDA {
       const VecU8 weights =
@@ -73,16 +73,6 @@ struct UnpackedPair {
       scales[block * kRuns + run][p] = load_scales<s.storage>(record + run * Tile::kScaleBytes);
     });
     if constexpr (s.has_min) minima[block][p] = load_scales<s.storage>(record + Tile::kScaleBytes);
-  }
-
-  void unpack(const std::byte* first, int64_t panel_bytes, int64_t num_blocks) {
-    for (int p = 0; p < 2; ++p) {
-      const std::byte* record = first + p * panel_bytes;
-      for (int64_t block = 0; block < num_blocks; ++block) {
-        unpack_block(record, block, p);
-        record += s.record_bytes(kLanes);
-      }
-    }
   }
 };
 
@@ -207,8 +197,14 @@ void multiply_pair(const BlockProduct& p, int64_t panel, int64_t token_begin, in
   for (int64_t first = 0; first < num_blocks; first += Unpacked::kBlocks) {
     const int64_t count =
         num_blocks - first < Unpacked::kBlocks ? num_blocks - first : Unpacked::kBlocks;
-    const int64_t record = first * 32 / s.record_size();
-    unpacked.unpack(panels + record * s.record_bytes(kLanes), p.panel_bytes, count);
+    const int64_t first_record = first * 32 / s.record_size();
+    for (int i = 0; i < 2; ++i) {
+      const std::byte* record = panels + i * p.panel_bytes + first_record * s.record_bytes(kLanes);
+      for (int64_t r = 0; r < count * 32 / s.record_size(); ++r) {
+        unpacked.unpack_record(record, r, i);
+        record += s.record_bytes(kLanes);
+      }
+    }
     for (int64_t token = token_begin; token < token_end; token += kTokens) {
       typename Pair::Product product;
       product.start(p, token / kTokenTile * kTokenTile, token, first);

@@ -179,9 +179,7 @@ std::vector<T> multiply(const Product& p, const PackedWeight& weight, const Kern
 template <class T>
 void expect_product_of_made_panels(const Product& p, const KernelTable& kernels,
                                    const std::vector<T>& expected, const std::string& what) {
-  const bool needs_packing =
-      p.kind == ActivationKind::kF32 && (is_quantized(p.weight.dtype()) || p.num_tokens() >= 48);
-  if (needs_packing) return;
+  if (p.kind == ActivationKind::kF32 && is_quantized(p.weight.dtype())) return;
   const auto weight = wrap_weight(p.weight, p.kind, kernels);
   ASSERT_TRUE(weight.has_value()) << weight.error().message;
   ThreadPool pool(2);

@@ -32,10 +32,11 @@ struct UnpackedSuperPair {
   static constexpr int kRuns = 32 / s.sub_block;
   static constexpr int kSubBlocks = 256 / s.sub_block;
   static constexpr int kPairs = kSubBlocks / 2;
+  static constexpr bool kIsFactor = kTakesFactors<kId, kPlanes>;  // a sub-scale
   static constexpr bool kHasOffset = level_offset<kId, kPlanes>() != 0;
-  static constexpr bool kHasPairs = s.has_min || (kTakesFactors<kId, kPlanes> && kHasOffset);
+  static constexpr bool kHasPairs = s.has_min || (kIsFactor && kHasOffset);
   static_assert(!(s.has_min && kHasOffset));
-  using SubScales = ConditionalType<kTakesFactors<kId, kPlanes>, VecI16, VecI32>;
+  using SubScales = ConditionalType<kIsFactor, VecI16, VecI32>;
 
   VecU8 operands[kBlocks * 8][2];
   SubScales sub_scales[kBlocks * kRuns][2];
@@ -52,7 +53,7 @@ struct UnpackedSuperPair {
     unroll<kSubBlocks>([&](auto i) QUERN_INLINE_LAMBDA {
       const VecI32 scale = load_sub_scales(sub + i * kLanes);
       SubScales& place = sub_scales[index * kSubBlocks + i][p];
-      if constexpr (kTakesFactors<kId, kPlanes>) {
+      if constexpr (kIsFactor) {
         place = pair_up(scale, scale);
       } else {
         place = scale;
@@ -75,16 +76,6 @@ struct UnpackedSuperPair {
       });
     }
   }
-
-  void unpack(const std::byte* first, int64_t panel_bytes, int64_t num_blocks) {
-    for (int p = 0; p < 2; ++p) {
-      const std::byte* record = first + p * panel_bytes;
-      for (int64_t index = 0; index < num_blocks / 8; ++index) {
-        unpack_record(record, index, p);
-        record += s.record_bytes(kLanes);
-      }
-    }
-  }
 };
 
 // kTokens tokens of a tile.
@@ -96,8 +87,9 @@ struct SuperPairProduct {
   static constexpr int kRuns = Unpacked::kRuns;
   static constexpr int kQuads = s.sub_block / 4;
   static constexpr int kColumns = kTokens * kPlanes;
+  static constexpr bool kIsFactor = Unpacked::kIsFactor;
   static constexpr int kOffset = level_offset<kId, kPlanes>();
-  static constexpr bool kHasCorrection = kOffset != 0 && !kTakesFactors<kId, kPlanes>;
+  static constexpr bool kHasCorrection = kOffset != 0 && !kIsFactor;
 
   TilePointers a;
 
@@ -108,16 +100,17 @@ struct SuperPairProduct {
     if constexpr (Unpacked::kHasPairs) {
       a.pairs = p.pairs + (tile * (p.columns / s.sub_block) + (token - tile) * 2) * kPlanes;
     }
-    for (int64_t block = 0; block < first; block += 8) next_record();
+    next_records(first / 8);
     next_32(first);
   }
   QUERN_INLINE void next_32(int64_t blocks = 1) {
     a.q += blocks * a.width * kPlanes * 32;
     if constexpr (kHasCorrection) a.corrections += blocks * kRuns * a.width * kPlanes;
   }
-  QUERN_INLINE void next_record() {
-    a.d += a.width;
-    if constexpr (Unpacked::kHasPairs) a.pairs += Unpacked::kSubBlocks * a.width * kPlanes;
+  QUERN_INLINE void next_records(int64_t records = 1) {
+    a.d += records * a.width;
+    if constexpr (Unpacked::kHasPairs)
+      a.pairs += records * Unpacked::kSubBlocks * a.width * kPlanes;
   }
 
   QUERN_INLINE VecI32 correction(int run, int column) const {
@@ -133,8 +126,8 @@ struct SuperPairProduct {
     Sum run[2][kColumns];
     unroll<kColumns>([&](auto c) QUERN_INLINE_LAMBDA {
       const VecI32 first = correction(kRun, c);
-      run[0][c].start(kTakesFactors<kId, kPlanes> ? sums[0][c] : first);
-      run[1][c].start(kTakesFactors<kId, kPlanes> ? sums[1][c] : first);
+      run[0][c].start(kIsFactor ? sums[0][c] : first);
+      run[1][c].start(kIsFactor ? sums[1][c] : first);
     });
     unroll<kQuads>([&](auto quad) QUERN_INLINE_LAMBDA {
       constexpr int kQuad = kRun * kQuads + int(decltype(quad){});
@@ -142,7 +135,7 @@ struct SuperPairProduct {
       const VecU8 second = w.operands[block * 8 + kQuad][1];
       unroll<kColumns>([&](auto c) QUERN_INLINE_LAMBDA {
         const int8_t* at = a.q + c * 32 + kQuad * 4;
-        if constexpr (kTakesFactors<kId, kPlanes>) {
+        if constexpr (kIsFactor) {
           add_to_both(run[0][c], run[1][c], quad, first, second, at, sub[0], sub[1]);
         } else {
           add_to_both(run[0][c], run[1][c], quad, first, second, at);
@@ -151,7 +144,7 @@ struct SuperPairProduct {
     });
     unroll<kColumns>([&](auto c) QUERN_INLINE_LAMBDA {
       unroll<2>([&](auto p) QUERN_INLINE_LAMBDA {
-        if constexpr (kTakesFactors<kId, kPlanes>) {
+        if constexpr (kIsFactor) {
           sums[p][c] = run[p][c].total();
         } else {
           sums[p][c] += sub[p] * run[p][c].total();
@@ -178,7 +171,7 @@ struct SuperPairProduct {
     VecI32 pairs[kPlanes] = {};
     if constexpr (Unpacked::kHasPairs) multiply_sums(w, record, p, t, pairs);
     VecI32 high = sums[t * kPlanes], low = sums[t * kPlanes + kPlanes - 1];
-    if constexpr (kOffset != 0 && kTakesFactors<kId, kPlanes>) {
+    if constexpr (kOffset != 0 && kIsFactor) {
       high -= kOffset * pairs[0];
       low -= kOffset * pairs[kPlanes - 1];
     }
@@ -205,7 +198,7 @@ struct SuperPairProduct {
         add_term(w, record, 0, sums[0], t, totals[0][t]);
         add_term(w, record, 1, sums[1], t, totals[1][t]);
       });
-      next_record();
+      next_records();
     }
   }
 };

@@ -16,7 +16,7 @@ template <>
 void add_super_products<kThisIsa>(LinearKernels& kernels) {
   unroll<kLast - kFirst + 1>([&](auto i) {
     constexpr auto kId = static_cast<SchemeId>(kFirst + int(decltype(i){}));
-    // Pairs need sums of codes below 8 bits.
+    // Not those of 8 bits: not every level has add_to_both for their sums.
     if constexpr (kPairsPanels && max_code<kId>() < 255) {
       kernels.block_products[0][kFirst + i] = paired_block_product<kId, 1>;
       kernels.block_products[1][kFirst + i] = paired_block_product<kId, 2>;

@@ -54,8 +54,8 @@ class ProductWeight {
   ProductPorts ports_;
   ActivationKind kind_ = ActivationKind::kF32;
   double scale_ = 1;
-  std::shared_ptr<const PackedWeight> loaded_;  // null: packed in each run
-  std::shared_ptr<DeferredPacking> deferred_;   // of the loaded one
+  std::shared_ptr<PackedWeight> loaded_;       // null: packed in each run
+  std::shared_ptr<DeferredPacking> deferred_;  // of the loaded one
   PackedWeight own_;
   VectorOperand<T> bias_;
 };
@@ -172,22 +172,21 @@ Result<void> LinearStep<T>::multiply(const StepContext& context, const PackedWei
   return launch(call, context, scratch + product_bytes);
 }
 
-// The weight of a node in packed form, made once for all nodes that use it so. Null for a weight
-// that is computed.
-Result<std::shared_ptr<const PackedWeight>> pack_loaded(const StepRequest& request, size_t port) {
+// The weight of a node in packed form, or wrapped where packing can wait, made once for all nodes
+// that use it so. Null for a weight that is computed.
+Result<std::shared_ptr<PackedWeight>> pack_loaded(const StepRequest& request, size_t port) {
   if (!request.is_loaded(port)) return nullptr;
   const ValueId value = request.node().inputs[port];
   const ActivationKind kind = activation_kind_of(request.input_type(kX).dtype);
   auto& slot = request.tables.packed_weight(value, kind);
   if (slot != nullptr) return slot;
   QUERN_ASSIGN_OR_RETURN(const Tensor tensor, request.loaded.fetch(value));
-  if (const auto& deferred = request.tables.deferred();
-      !request.tables.pack_cache().is_on() && deferred->takes(tensor, kind)) {
-    QUERN_ASSIGN_OR_RETURN(slot, deferred->add(tensor, kind));
-    return slot;
-  }
-  QUERN_ASSIGN_OR_RETURN(PackedWeight packed, pack_value(request, value, 0, tensor, kind));
-  slot = std::make_shared<const PackedWeight>(std::move(packed));
+  const bool waits =
+      !request.tables.pack_cache().is_on() && request.tables.deferred()->takes(tensor, kind);
+  QUERN_ASSIGN_OR_RETURN(PackedWeight weight,
+                         waits ? wrap_weight(tensor, kind, request.machine.kernels)
+                               : pack_value(request, value, 0, tensor, kind));
+  slot = std::make_shared<PackedWeight>(std::move(weight));
   return slot;
 }
 
