@@ -102,6 +102,35 @@ TEST(FusedElementwise, UnreadResultsAreHarmless) {
                         {{"program", "math.exp(x0); math.sin(x0); math.cos(x0)"}}, {1});
 }
 
+// Products, sums and relu that one kernel may take together, or must not: results read twice or
+// from farther away, both operands one result, a program that goes on.
+TEST(FusedElementwise, NeighboursJoinOnlyWhereNobodyElseReads) {
+  constexpr std::string_view kPrograms[] = {
+      "math.mul(x0, x1); math.add(v0, x2)",
+      "math.mul(x0, x1); math.add(x2, v0); activation.relu(v1)",
+      "math.add(x0, x1); activation.relu(v0)",
+      "math.mul(x0, x1); math.add(v0, v0)",
+      "math.mul(x0, x1); math.add(v0, x2); math.mul(v1, v0)",
+      "math.mul(x0, x1); math.mul(x1, x2); math.add(v0, v1); activation.relu(v2)",
+      "math.mul(x0, x1); math.add(v0, x2); activation.relu(v1); math.mul(v2, v1)",
+      "math.exp(x0); math.mul(v0, x1); math.add(x2, v1); math.mul(v2, v0); math.add(v3, v2)",
+      "activation.relu(x0); math.mul(v0, x1); activation.relu(v1); math.add(v2, v0)",
+  };
+  for (const DType dtype : kFloats) {
+    for (const int64_t size : {0, 1, 31, 33, 600, 1027}) {
+      const Tensor x = random_of(dtype, Shape{size}, 31), y = random_of(dtype, Shape{size}, 32);
+      const Tensor z = random_of(dtype, Shape{size}, 33);
+      for (const std::string_view program : kPrograms) {
+        SCOPED_TRACE(fmt::format("{}[{}] {}", dtype_name(dtype), size, program));
+        std::vector<Tensor> inputs = {x, y};
+        if (program.find("x2") != program.npos) inputs.push_back(z);
+        expect_reference_bits("fused.elementwise", inputs, {{"program", std::string(program)}},
+                              {1});
+      }
+    }
+  }
+}
+
 // m on both sides of tile heights, n of panel widths; 19 terms are less than one fold. The program
 // reads a vector and a whole matrix.
 TEST(FusedMatmul, TilesOfEverySize) {

@@ -6,6 +6,7 @@
 #include QUERN_ISA_HEADER
 
 #include "backends/cpu/kernels/cached_rows-inl.h"
+#include "backends/cpu/kernels/exponentials-inl.h"
 #include "backends/cpu/kernels/lanes-inl.h"
 #include "ops/math/strict_math-inl.h"
 
@@ -203,7 +204,7 @@ QUERN_INLINE VecF32 largest_lane(VecF32 v) {
 }
 
 // Vectors of scores up to key `end`, in whole rounds of lanes(32).
-constexpr int kSumVectors = kSumLanes / kLanes;
+constexpr int kSumVectors = kSumVectorsOf<VecF32>;
 QUERN_INLINE int vectors_up_to(int64_t end) {
   return static_cast<int>((end + kSumLanes - 1) / kSumLanes) * kSumVectors;
 }
@@ -249,13 +250,8 @@ QUERN_INLINE float exponentiate(float* scores, float m, int num_vectors) {
 #pragma GCC unroll 4
   for (int v = 0; v < kSumVectors; ++v) partials[v] = VecF32{};
   for (int first = 0; first < num_vectors; first += kSumVectors) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kSumVectors; ++v) {
-      float* place = scores + (first + v) * kLanes;
-      const VecF32 p = simd::strict_exp(load<VecF32>(place) - m);
-      store(place, p);
-      partials[v] += p;
-    }
+    float* place = scores + first * kLanes;
+    add_exponentials<VecF32>(place, place, m, partials);
   }
   return join_lanes(partials, AddJoin());
 }

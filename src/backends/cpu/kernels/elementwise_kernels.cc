@@ -11,14 +11,21 @@ namespace quern::cpu {
 namespace {
 
 // Vectors that are computed side by side: a formula is one long chain, and with instructions of
-// several interleaved (-fschedule-insns) the processor has something to do while it waits. With 16
-// registers nothing is gained. Zen 4, cycles for 16 floats: exp 20 to 15, sigmoid 30 to 25.
+// several interleaved (-fschedule-insns) the processor has something to do while it waits. Cycles
+// for 16 floats: Zen 4 exp 20 to 15, sigmoid 30 to 25; Zen 3 (AVX2) 27 to 22, 47 to 29.
 template <class T>
-constexpr int kSideBySide = kLanes >= 16 && sizeof(T) == 4 ? 4 : 1;
-// For chains that are longer still (sigmoid 25 to 23 cycles; exp loses 1). 8 gain another half a
-// cycle in the caches, but their stores past them come in longer bursts and cost 10 %.
+constexpr int kSideBySide = kLanes >= 8 && sizeof(T) == 4 ? 4 : 1;
+// For chains that are longer still. With 32 registers more are better (Zen 4, sigmoid 25 to 23
+// cycles; exp loses 1). 8 gain another half a cycle in the caches, but their stores past them come
+// in longer bursts and cost 10 %.
 template <class T>
-constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1 : 7;
+constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1
+                                : kLanes >= 16      ? 7
+                                                    : kSideBySide<T>;
+// For those that hold more values at a time: with 16 registers fewer fit (Zen 3, gelu 89 cycles
+// with 4, 62 with 3).
+template <class T>
+constexpr int kFewSideBySide = kLanes == 8 && kSideBySide<T> > 1 ? 3 : kSideBySide<T>;
 
 // The last elements go through a vector too, filled up with zeros. With kStreams y is aligned to a
 // line, and all but the last vectors go past the caches.
@@ -63,21 +70,36 @@ void stream_unary(const T* x, T* y, int64_t n, T a, T b) {
   run_unary<T, Formula, kCount, true>(x + head, y + head, n - head, a, b);
 }
 
-template <class T, class Formula>
-void run_binary(const T* x, const T* y, T* z, int64_t n, T a) {
+// to[i] = f(x[i]...). Vectors are loaded before one is stored, as run_unary does.
+template <class T, class F, class... X>
+QUERN_INLINE void run_together(T* to, int64_t n, F f, const X*... x) {
   using V = Lane<T>;
-  constexpr int kWidth = sizeof(V) / sizeof(T);
-  const V va = simd::splat<V>(a);
+  constexpr int kWidth = sizeof(V) / sizeof(T), kCount = kSideBySide<T>;
   int64_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) {
-    store(z + i, Formula()(load<V>(x + i), load<V>(y + i), va));
+  for (; i + kCount * kWidth <= n; i += kCount * kWidth) {
+    V values[kCount];
+    unroll<kCount>([&](auto c)
+                       QUERN_INLINE_LAMBDA { values[c] = f(load<V>(x + i + c * kWidth)...); });
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { store(to + i + c * kWidth, values[c]); });
+  }
+  if constexpr (kCount > 1) {
+    for (; i + kWidth <= n; i += kWidth) store(to + i, f(load<V>(x + i)...));
   }
   if constexpr (kWidth > 1) {
-    if (i < n) {
-      const V vx = load_partial<V>(x + i, n - i), vy = load_partial<V>(y + i, n - i);
-      store_partial(z + i, Formula()(vx, vy, va), n - i);
-    }
+    if (i < n) store_partial(to + i, f(load_partial<V>(x + i, n - i)...), n - i);
   }
+}
+
+template <class T, class Formula>
+void run_binary(const T* x, const T* y, T* z, int64_t n, T a) {
+  const auto va = simd::splat<Lane<T>>(a);
+  run_together(
+      z, n, [&](auto vx, auto vy) { return Formula()(vx, vy, va); }, x, y);
+}
+
+template <class T, class Formula>
+void run_ternary(const T* x, const T* y, const T* z, T* w, int64_t n) {
+  run_together(w, n, Formula(), x, y, z);
 }
 
 template <class T>
@@ -94,16 +116,22 @@ void add_unary(ElementwiseFunctions<T>& functions) {
     }
   };
   constexpr std::integral_constant<int, kManySideBySide<T>> kMany;
+  constexpr std::integral_constant<int, kFewSideBySide<T>> kFew;
+  // Steps behind a branch are not interleaved.
+  constexpr std::integral_constant<int, kLanes == 8 ? 1 : kSideBySide<T>> kBranching;
   using enum UnaryFunction;
   add(kAbs, [](auto x, auto, auto) { return simd::abs(x); });
   add(kCelu, [](auto x, auto a, auto) { return simd::celu(x, a); });
   add(kClamp, [](auto x, auto a, auto b) { return simd::clamp(x, a, b); });
-  add_dear(kCos, [](auto x, auto, auto) { return simd::strict_cos(x); });
+  add_dear(
+      kCos, [](auto x, auto, auto) { return simd::strict_cos(x); }, kBranching);
   add(kElu, [](auto x, auto a, auto) { return simd::elu(x, a); });
-  add_dear(kErf, [](auto x, auto, auto) { return simd::strict_erf(x); });
+  add_dear(
+      kErf, [](auto x, auto, auto) { return simd::strict_erf(x); }, kFew);
   add_dear(kExp, [](auto x, auto, auto) { return simd::strict_exp(x); });
   add(kExpm1, [](auto x, auto, auto) { return simd::strict_expm1(x); });
-  add_dear(kGelu, [](auto x, auto, auto) { return simd::strict_gelu(x); });
+  add_dear(
+      kGelu, [](auto x, auto, auto) { return simd::strict_gelu(x); }, kFew);
   add_dear(kGeluTanh, [](auto x, auto, auto) { return simd::strict_gelu_tanh(x); });
   add(kHardShrink, [](auto x, auto a, auto) { return simd::hard_shrink(x, a); });
   add(kHardSigmoid, [](auto x, auto, auto) { return simd::hard_sigmoid(x); });
@@ -121,7 +149,8 @@ void add_unary(ElementwiseFunctions<T>& functions) {
   add_dear(
       kSigmoid, [](auto x, auto, auto) { return simd::strict_sigmoid(x); }, kMany);
   add(kSign, [](auto x, auto, auto) { return simd::sign(x); });
-  add_dear(kSin, [](auto x, auto, auto) { return simd::strict_sin(x); });
+  add_dear(
+      kSin, [](auto x, auto, auto) { return simd::strict_sin(x); }, kBranching);
   add(kSnake, [](auto x, auto a, auto b) { return simd::snake(x, a, b); });
   add(kSoftplus, [](auto x, auto, auto) { return simd::softplus(x); });
   add(kSoftShrink, [](auto x, auto a, auto) { return simd::soft_shrink(x, a); });
@@ -141,6 +170,7 @@ void add_binary(ElementwiseFunctions<T>& functions) {
   };
   using enum BinaryFunction;
   add(kAdd, [](auto x, auto y, auto) { return x + y; });
+  add(kAddRelu, [](auto x, auto y, auto) { return simd::relu(x + y); });
   add(kAxpy, [](auto x, auto y, auto a) { return y + a * x; });
   add(kDiv, [](auto x, auto y, auto) { return x / y; });
   add(kGeglu, [](auto x, auto y, auto) { return simd::geglu(x, y); });
@@ -153,6 +183,16 @@ void add_binary(ElementwiseFunctions<T>& functions) {
   add(kSiglu, [](auto x, auto y, auto) { return simd::siglu(x, y); });
   add(kSub, [](auto x, auto y, auto) { return x - y; });
   add(kSwiglu, [](auto x, auto y, auto) { return simd::swiglu(x, y); });
+}
+
+template <class T>
+void add_ternary(ElementwiseFunctions<T>& functions) {
+  const auto add = [&]<class Formula>(TernaryFunction f, Formula) {
+    functions.ternary[static_cast<int>(f)] = run_ternary<T, Formula>;
+  };
+  using enum TernaryFunction;
+  add(kMulAdd, [](auto x, auto y, auto z) { return x * y + z; });
+  add(kMulAddRelu, [](auto x, auto y, auto z) { return simd::relu(x * y + z); });
 }
 
 // Lines of the target that are whole go past the caches, the ends in the ordinary way.
@@ -181,6 +221,7 @@ ElementwiseFunctions<T> functions() {
   ElementwiseFunctions<T> made;
   add_unary(made);
   add_binary(made);
+  add_ternary(made);
   return made;
 }
 

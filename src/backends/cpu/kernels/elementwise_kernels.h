@@ -50,7 +50,8 @@ enum class UnaryFunction : uint8_t {
 // z[i] = f(x[i], y[i]), with a parameter a.
 enum class BinaryFunction : uint8_t {
   kAdd,
-  kAxpy,  // y + a * x
+  kAddRelu,  // relu(x + y)
+  kAxpy,     // y + a * x
   kDiv,
   kGeglu,
   kGegluTanh,
@@ -65,13 +66,22 @@ enum class BinaryFunction : uint8_t {
   kCount,
 };
 
+// w[i] = f(x[i], y[i], z[i]): steps of fused programs that follow one another, each rounded.
+enum class TernaryFunction : uint8_t {
+  kMulAdd,      // x * y + z
+  kMulAddRelu,  // relu(x * y + z)
+  kCount,
+};
+
 // The result may lie over an operand.
 template <class T>
 struct ElementwiseFunctions {
   using Unary = void (*)(const T* x, T* y, int64_t n, T a, T b);
   using Binary = void (*)(const T* x, const T* y, T* z, int64_t n, T a);
+  using Ternary = void (*)(const T* x, const T* y, const T* z, T* w, int64_t n);
   Unary unary[static_cast<int>(UnaryFunction::kCount)] = {};
   Binary binary[static_cast<int>(BinaryFunction::kCount)] = {};
+  Ternary ternary[static_cast<int>(TernaryFunction::kCount)] = {};
   // Unary functions that write past the caches themselves, as ElementwiseKernels::stream does and
   // with its end_stream(); not in place. Null for cheap ones, where pieces are as fast, and where
   // the level has no such stores.
@@ -79,6 +89,7 @@ struct ElementwiseFunctions {
 
   Unary operator[](UnaryFunction f) const { return unary[static_cast<int>(f)]; }
   Binary operator[](BinaryFunction f) const { return binary[static_cast<int>(f)]; }
+  Ternary operator[](TernaryFunction f) const { return ternary[static_cast<int>(f)]; }
 };
 
 // What a piece is streamed with: places that the next piece reads. They may lie past the end of

@@ -96,19 +96,21 @@ struct SmallerJoin {
   }
 };
 
-// Sum of n elements. vector_at(i) gives elements i .. i + lanes - 1, element_at(i) one.
-template <class V, class VectorAt, class ElementAt>
-QUERN_INLINE ElementOf<V> lanes_sum(int64_t n, VectorAt vector_at, ElementAt element_at) {
+template <class V>
+constexpr int kSumVectorsOf = kSumLanes / kLanesOf<V>;
+
+// Sum of n elements. add(i, partials) adds elements i .. i + 31 to 32 partials, element_at(i) gives
+// one element.
+template <class V, class Add, class ElementAt>
+QUERN_INLINE ElementOf<V> lanes_sum_of_steps(int64_t n, Add add, ElementAt element_at) {
   using T = ElementOf<V>;
-  constexpr int kVectors = kSumLanes / kLanesOf<V>;
+  constexpr int kVectors = kSumVectorsOf<V>;
   T total = 0;
   for (int64_t begin = 0; begin < n; begin += kSumChunk) {
     const int64_t end = n - begin < kSumChunk ? n : begin + kSumChunk;
     V partials[kVectors] = {};
     int64_t i = begin;
-    for (; i + kSumLanes <= end; i += kSumLanes) {
-      for (int v = 0; v < kVectors; ++v) partials[v] += vector_at(i + v * kLanesOf<V>);
-    }
+    for (; i + kSumLanes <= end; i += kSumLanes) add(i, partials);
     if (i < end) {
       T lanes[kSumLanes];
       for (int v = 0; v < kVectors; ++v) store(lanes + v * kLanesOf<V>, partials[v]);
@@ -120,6 +122,17 @@ QUERN_INLINE ElementOf<V> lanes_sum(int64_t n, VectorAt vector_at, ElementAt ele
   return total;
 }
 
+// The same with vector_at(i), which gives elements i .. i + lanes - 1.
+template <class V, class VectorAt, class ElementAt>
+QUERN_INLINE ElementOf<V> lanes_sum(int64_t n, VectorAt vector_at, ElementAt element_at) {
+  return lanes_sum_of_steps<V>(
+      n,
+      [&](int64_t i, V* partials) {
+        for (int v = 0; v < kSumVectorsOf<V>; ++v) partials[v] += vector_at(i + v * kLanesOf<V>);
+      },
+      element_at);
+}
+
 // The larger of a and b, +0 above -0, NaN if either is.
 template <class T>
 QUERN_INLINE T strict_larger(T a, T b) {
@@ -129,34 +142,49 @@ QUERN_INLINE T strict_larger(T a, T b) {
   return a + b;
 }
 
+// The element that `pick` (LargerJoin, SmallerJoin) leaves of n > 0, by plain comparisons. They
+// miss NaN and the sign of zero: there, and for infinities, it is not certain.
+template <class T>
+struct PlainPick {
+  T value;
+  bool is_certain;
+};
+template <class T, class Pick>
+QUERN_INLINE PlainPick<T> pick_plainly(const T* x, int64_t n, Pick pick) {
+  using V = VectorFor<T>;
+  constexpr int kWidth = kLanesOf<V>;
+  constexpr int kCount = 4;  // chains side by side hide the latency of a comparison
+  constexpr int64_t kStep = kCount * kWidth;
+  if (n < 2 * kStep) return {x[0], false};
+  const int64_t whole = n - n % kStep;
+  V best[kCount], odd[kCount] = {};  // odd: NaN as soon as an element is one, or infinite
+  for (int v = 0; v < kCount; ++v) best[v] = load<V>(x + v * kWidth);
+  for (int64_t i = 0; i < whole; i += kStep) {
+    for (int v = 0; v < kCount; ++v) {
+      const V next = load<V>(x + i + v * kWidth);
+      best[v] = pick(next, best[v]);
+      odd[v] += next - next;
+    }
+  }
+  for (int v = 1; v < kCount; ++v) {
+    best[0] = pick(best[v], best[0]);
+    odd[0] += odd[v];
+  }
+  T value = fold_lanes(best[0], pick), strange = fold_lanes(odd[0], AddJoin());
+  for (int64_t i = whole; i < n; ++i) {
+    value = pick(x[i], value);
+    strange += x[i] - x[i];
+  }
+  return {value, strange == strange && value != 0};
+}
+
 // Largest of n > 0 elements: NaN if any is, +0 above -0. It depends on no order.
 template <class T>
 QUERN_INLINE T largest(const T* x, int64_t n) {
-  using V = VectorFor<T>;
-  constexpr int kWidth = kLanesOf<V>;
+  const PlainPick<T> plain = pick_plainly(x, n, LargerJoin());
+  if (plain.is_certain) return plain.value;
   T best = x[0];
-  int64_t i = 0;
-  if (n >= 4 * kWidth) {
-    V best4[4];
-    for (int v = 0; v < 4; ++v) best4[v] = load<V>(x + v * kWidth);
-    V sum = V{};  // NaN as soon as an element is; an infinity minus itself is one too
-    for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-      for (int v = 0; v < 4; ++v) {
-        const V next = load<V>(x + i + v * kWidth);
-        best4[v] = next > best4[v] ? next : best4[v];
-        sum += next - next;
-      }
-    }
-    for (int v = 1; v < 4; ++v) best4[0] = best4[v] > best4[0] ? best4[v] : best4[0];
-    best = fold_lanes(best4[0], LargerJoin());
-    const T joined_sum = fold_lanes(sum, AddJoin());
-    // Infinities, NaN and zeros need the careful comparison.
-    if (joined_sum != joined_sum || best == 0) {
-      best = x[0];
-      i = 0;
-    }
-  }
-  for (; i < n; ++i) best = strict_larger(best, x[i]);
+  for (int64_t i = 0; i < n; ++i) best = strict_larger(best, x[i]);
   return best;
 }
 

@@ -106,38 +106,13 @@ T reduce_row(const T* x, int64_t n) {
   return total;
 }
 
-// Four vectors side by side hide the latency of the comparison (reading bounds it then).
-// The largest by plain comparisons, which miss NaN and zeros: those send the row to the formula.
+// By plain comparisons, where they suffice.
 template <class T, class Function>
 T select_row(const T* x, int64_t n) {
-  using V = VectorFor<T>;
-  constexpr int kWidth = kLanesOf<V>;
-  constexpr bool kIsMax = __is_same(Function, MaxOf);
-  if (n < 8 * kWidth) return reduce_row<T, Function>(x, n);
-  const auto pick = [](auto a, auto b) {
-    if constexpr (kIsMax) return a > b ? a : b;
-    if constexpr (!kIsMax) return a < b ? a : b;
-  };
-  V best[4];
-  for (int v = 0; v < 4; ++v) best[v] = load<V>(x + v * kWidth);
-  V odd{};  // NaN as soon as an element is one, or infinite
-  int64_t i = 0;
-  for (; i + 4 * kWidth <= n; i += 4 * kWidth) {
-    for (int v = 0; v < 4; ++v) {
-      const V next = load<V>(x + i + v * kWidth);
-      best[v] = pick(next, best[v]);
-      odd += next - next;
-    }
-  }
-  for (int v = 1; v < 4; ++v) best[0] = pick(best[v], best[0]);
-  T result = fold_lanes(best[0], pick);
-  for (; i < n; ++i) {
-    result = pick(x[i], result);
-    odd[0] += x[i] - x[i];
-  }
-  const T joined = fold_lanes(odd, AddJoin());
-  if (joined != joined || result == 0) return reduce_row<T, Function>(x, n);
-  return result;
+  if (n == 0) return reduce_row<T, Function>(x, n);
+  using Pick = std::conditional_t<std::is_same_v<Function, MaxOf>, LargerJoin, SmallerJoin>;
+  const PlainPick<T> plain = pick_plainly(x, n, Pick());
+  return plain.is_certain ? plain.value : reduce_row<T, Function>(x, n);
 }
 
 // Row r of a chunk joins partial r mod 32 of its column, as element r of a row would, so columns

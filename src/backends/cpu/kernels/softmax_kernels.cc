@@ -3,6 +3,7 @@
 
 #include QUERN_ISA_HEADER
 
+#include "backends/cpu/kernels/exponentials-inl.h"
 #include "backends/cpu/kernels/lanes-inl.h"
 #include "ops/math/strict_math-inl.h"
 
@@ -13,13 +14,8 @@ namespace {
 template <class T>
 QUERN_INLINE T exponentials(const T* x, T* e, int64_t n, T max) {
   using V = VectorFor<T>;
-  return lanes_sum<V>(
-      n,
-      [&](int64_t i) {
-        const V y = simd::strict_exp(load<V>(x + i) - max);
-        store(e + i, y);
-        return y;
-      },
+  return lanes_sum_of_steps<V>(
+      n, [&](int64_t i, V* partials) { add_exponentials<V>(x + i, e + i, max, partials); },
       [&](int64_t i) {
         const T y = simd::strict_exp(x[i] - max);
         e[i] = y;

@@ -50,17 +50,79 @@ bool RowProgram<T>::add(const FusedInstruction& source, const Machine& machine) 
   return true;
 }
 
+// `second` after `first`, whose result it reads, as one instruction in the place of `first`, where
+// there is a kernel for both. A sum's operands may change places: NaN is NaN.
+template <class T>
+bool RowProgram<T>::join(Instruction& first, int32_t first_index, const Instruction& second,
+                         const ElementwiseFunctions<T>& kernels) {
+  if (second.unary != nullptr && second.unary == kernels[UnaryFunction::kRelu]) {
+    if (first.ternary == kernels[TernaryFunction::kMulAdd]) {
+      first.ternary = kernels[TernaryFunction::kMulAddRelu];
+      return true;
+    }
+    if (first.binary != kernels[BinaryFunction::kAdd]) return false;
+    first.binary = kernels[BinaryFunction::kAddRelu];
+    return true;
+  }
+  const bool is_sum = second.binary == kernels[BinaryFunction::kAdd];
+  if (!is_sum || first.binary != kernels[BinaryFunction::kMul]) return false;
+  const Place& left = second.operands[0];
+  const bool is_left = left.kind == Kind::kResult && left.index == first_index;
+  first.operands.push_back(second.operands[is_left ? 1 : 0]);
+  first.binary = nullptr;
+  first.ternary = kernels[TernaryFunction::kMulAdd];
+  return true;
+}
+
+// Joins an instruction with the one before it where that is the only one to read its result: one
+// pass over the first-level cache instead of two.
+template <class T>
+void RowProgram<T>::join_neighbours(const ElementwiseFunctions<T>& kernels) {
+  const size_t count = instructions_.size();
+  std::vector<int> num_readers(count, 0);
+  for (const Instruction& instruction : instructions_) {
+    for (const Place& place : instruction.operands) {
+      if (place.kind == Kind::kResult) ++num_readers[static_cast<size_t>(place.index)];
+    }
+  }
+  std::vector<Instruction> joined;
+  std::vector<int32_t> places(count);  // of each result among the joined instructions
+  for (size_t i = 0; i < count; ++i) {
+    Instruction& instruction = instructions_[i];
+    bool reads_last = false;
+    for (Place& place : instruction.operands) {
+      if (place.kind != Kind::kResult) continue;
+      reads_last = reads_last || static_cast<size_t>(place.index) + 1 == i;
+      place.index = places[static_cast<size_t>(place.index)];
+    }
+    const auto last = static_cast<int32_t>(joined.size()) - 1;
+    const bool is_joined =
+        reads_last && num_readers[i - 1] == 1 && join(joined.back(), last, instruction, kernels);
+    if (!is_joined) joined.push_back(std::move(instruction));
+    places[i] = static_cast<int32_t>(joined.size()) - 1;
+  }
+  instructions_ = std::move(joined);
+}
+
+// The last instruction that reads the result of each; its own place if none does.
+template <class T>
+std::vector<size_t> RowProgram<T>::last_readers() const {
+  std::vector<size_t> last(instructions_.size());
+  for (size_t i = 0; i < instructions_.size(); ++i) {
+    last[i] = i;
+    for (const Place& place : instructions_[i].operands) {
+      if (place.kind == Kind::kResult) last[static_cast<size_t>(place.index)] = i;
+    }
+  }
+  return last;
+}
+
 // A slot is free again after the last reader of what it holds; kernels may write over an operand.
 // The last result has no slot.
 template <class T>
-void RowProgram<T>::assign_slots(const FusedProgram& program) {
-  const size_t count = program.instructions.size();
-  std::vector<size_t> last_reader(count, 0);
-  for (size_t i = 0; i < count; ++i) {
-    for (const FusedOperand& operand : program.instructions[i].operands) {
-      if (operand.kind == Kind::kResult) last_reader[static_cast<size_t>(operand.index)] = i;
-    }
-  }
+void RowProgram<T>::assign_slots() {
+  const size_t count = instructions_.size();
+  const std::vector<size_t> last_reader = last_readers();
   std::vector<int32_t> free;
   std::vector<int32_t> slots(count, -1);
   for (size_t i = 0; i < count; ++i) {
@@ -93,7 +155,9 @@ std::optional<RowProgram<T>> RowProgram<T>::make(const FusedProgram& program, DT
   for (const FusedInstruction& instruction : program.instructions) {
     if (!made.add(instruction, machine)) return std::nullopt;
   }
-  made.assign_slots(program);
+  // Joined, results between them do not round to a narrow dtype.
+  if (dtype == kDTypeOf<T>) made.join_neighbours(element_functions<T>(machine));
+  made.assign_slots();
   return made;
 }
 
@@ -129,6 +193,8 @@ void RowProgram<T>::run(std::span<const T* const> inputs, T* result, int64_t n, 
       instruction.unary(x, to, n, instruction.a, instruction.b);
     } else if (instruction.binary != nullptr) {
       instruction.binary(x, at(instruction.operands[1]), to, n, instruction.a);
+    } else if (instruction.ternary != nullptr) {
+      instruction.ternary(x, at(instruction.operands[1]), at(instruction.operands[2]), to, n);
     } else {
       instruction.norm(
           {x, at(instruction.operands[1]), at(instruction.operands[2]), to, n, instruction.a});

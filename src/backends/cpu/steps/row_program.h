@@ -37,7 +37,8 @@ class RowProgram {
   bool has_norm() const { return has_norm_; }
 
  private:
-  // Where an operand is: an input, a slot of the scratch, or (absent) nowhere.
+  // Where an operand is: an input, the result of an instruction (later a slot of the scratch), or
+  // (absent) nowhere.
   struct Place {
     FusedOperand::Kind kind = FusedOperand::Kind::kAbsent;
     int32_t index = 0;
@@ -46,6 +47,7 @@ class RowProgram {
   struct Instruction {
     typename ElementwiseFunctions<T>::Unary unary = nullptr;
     typename ElementwiseFunctions<T>::Binary binary = nullptr;
+    typename ElementwiseFunctions<T>::Ternary ternary = nullptr;
     Norm norm = nullptr;
     T a = T(0);  // parameters; eps of a norm
     T b = T(0);
@@ -54,7 +56,11 @@ class RowProgram {
   };
 
   bool add(const FusedInstruction& source, const Machine& machine);
-  void assign_slots(const FusedProgram& program);
+  static bool join(Instruction& first, int32_t first_index, const Instruction& second,
+                   const ElementwiseFunctions<T>& kernels);
+  void join_neighbours(const ElementwiseFunctions<T>& kernels);
+  std::vector<size_t> last_readers() const;
+  void assign_slots();
 
   DType dtype_ = DType::kF32;
   std::vector<Instruction> instructions_;
