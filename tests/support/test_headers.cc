@@ -1,0 +1,2 @@
+// The object that owns the compiled headers.
+#include "support/test_headers.h"
