@@ -147,7 +147,8 @@ def main():
     quern = Quern(arguments.program)
     isa = subprocess.run([arguments.program, "--describe"], capture_output=True, text=True,
                          check=True).stdout.strip()
-    print(f"# {isa}; PyTorch {torch.__version__}; medians of {arguments.rounds} rounds, microseconds")
+    print(f"# {isa}; PyTorch {torch.__version__}; medians of {arguments.rounds} rounds, microseconds",
+          flush=True)
     if arguments.markdown:
         print("| case | threads | Quern | PyTorch | ratio |\n|---|---|---|---|---|")
     else:

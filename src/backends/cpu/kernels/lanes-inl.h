@@ -65,10 +65,13 @@ QUERN_INLINE ElementOf<V> fold_lanes(V v, Join join) {
   }
 }
 
+template <class V>
+constexpr int kSumVectorsOf = kSumLanes / kLanesOf<V>;
+
 // 32 partials join as (l, l+16), (l, l+8), ...
 template <class V, class Join>
 QUERN_INLINE ElementOf<V> join_lanes(V* partials, Join join) {
-  constexpr int kVectors = kSumLanes / kLanesOf<V>;
+  constexpr int kVectors = kSumVectorsOf<V>;
 #pragma GCC unroll 8
   for (int half = kVectors / 2; half > 0; half /= 2) {
     for (int i = 0; i < half; ++i) partials[i] = join(partials[i], partials[i + half]);
@@ -95,9 +98,6 @@ struct SmallerJoin {
     return a < b ? a : b;
   }
 };
-
-template <class V>
-constexpr int kSumVectorsOf = kSumLanes / kLanesOf<V>;
 
 // Sum of n elements. add(i, partials) adds elements i .. i + 31 to 32 partials, element_at(i) gives
 // one element.
@@ -142,20 +142,20 @@ QUERN_INLINE T strict_larger(T a, T b) {
   return a + b;
 }
 
-// The element that `pick` (LargerJoin, SmallerJoin) leaves of n > 0, by plain comparisons. They
-// miss NaN and the sign of zero: there, and for infinities, it is not certain.
 template <class T>
 struct PlainPick {
   T value;
-  bool is_certain;
+  bool is_certain;  // or else the value means nothing
 };
+// The element that `pick` (LargerJoin, SmallerJoin) leaves of n > 0, by plain comparisons. They
+// miss NaN and the sign of zero: there, for infinities and below four vectors it is not certain.
 template <class T, class Pick>
 QUERN_INLINE PlainPick<T> pick_plainly(const T* x, int64_t n, Pick pick) {
   using V = VectorFor<T>;
   constexpr int kWidth = kLanesOf<V>;
   constexpr int kCount = 4;  // chains side by side hide the latency of a comparison
   constexpr int64_t kStep = kCount * kWidth;
-  if (n < 2 * kStep) return {x[0], false};
+  if (n < kStep) return {x[0], false};
   const int64_t whole = n - n % kStep;
   V best[kCount], odd[kCount] = {};  // odd: NaN as soon as an element is one, or infinite
   for (int v = 0; v < kCount; ++v) best[v] = load<V>(x + v * kWidth);

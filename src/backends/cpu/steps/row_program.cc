@@ -155,7 +155,7 @@ std::optional<RowProgram<T>> RowProgram<T>::make(const FusedProgram& program, DT
   for (const FusedInstruction& instruction : program.instructions) {
     if (!made.add(instruction, machine)) return std::nullopt;
   }
-  // Joined, results between them do not round to a narrow dtype.
+  // A joined kernel does not round between its steps.
   if (dtype == kDTypeOf<T>) made.join_neighbours(element_functions<T>(machine));
   made.assign_slots();
   return made;
