@@ -27,12 +27,54 @@ constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1
 template <class T>
 constexpr int kFewSideBySide = kLanes == 8 && kSideBySide<T> > 1 ? 3 : kSideBySide<T>;
 
-// to[i] = f(x[i]...), kCount vectors side by side: all are loaded before one is stored. The last
-// elements go through a vector too, filled up with zeros.
-template <int kCount, class T, class F, class... X>
-QUERN_INLINE void run_together(T* to, int64_t n, F f, const X*... x) {
+// The last elements go through a vector too, filled up with zeros. With kStreams y is aligned to a
+// line, and all but the last vectors go past the caches.
+template <class T, class Formula, int kCount, bool kStreams = false>
+void run_unary(const T* x, T* y, int64_t n, T a, T b) {
   using V = Lane<T>;
   constexpr int kWidth = sizeof(V) / sizeof(T);
+  const V va = simd::splat<V>(a), vb = simd::splat<V>(b);
+  int64_t i = 0;
+  for (; i + kCount * kWidth <= n; i += kCount * kWidth) {
+    V values[kCount];
+    if constexpr (kStreams) {
+      // The processor's own prefetch stops at the end of a page; 4 KiB ahead is past it.
+      unroll<kCount>([&](auto c)
+                         QUERN_INLINE_LAMBDA { __builtin_prefetch(x + i + 1024 + c * kWidth); });
+    }
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = load<V>(x + i + c * kWidth); });
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = Formula()(values[c], va, vb); });
+    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA {
+      if constexpr (kStreams) {
+        stream_vector(y + i + c * kWidth, values[c]);
+      } else {
+        store(y + i + c * kWidth, values[c]);
+      }
+    });
+  }
+  if constexpr (kCount > 1) {
+    for (; i + kWidth <= n; i += kWidth) store(y + i, Formula()(load<V>(x + i), va, vb));
+  }
+  if constexpr (kWidth > 1) {
+    if (i < n) store_partial(y + i, Formula()(load_partial<V>(x + i, n - i), va, vb), n - i);
+  }
+}
+
+// Up to the first line of y in the ordinary way.
+template <class T, class Formula, int kCount>
+void stream_unary(const T* x, T* y, int64_t n, T a, T b) {
+  const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(y) % 64);
+  int64_t head = misplaced == 0 ? 0 : (64 - misplaced) / static_cast<int64_t>(sizeof(T));
+  if (head > n) head = n;
+  if (head > 0) run_unary<T, Formula, kCount>(x, y, head, a, b);
+  run_unary<T, Formula, kCount, true>(x + head, y + head, n - head, a, b);
+}
+
+// to[i] = f(x[i]...). Vectors are loaded before one is stored, as run_unary does.
+template <class T, class F, class... X>
+QUERN_INLINE void run_together(T* to, int64_t n, F f, const X*... x) {
+  using V = Lane<T>;
+  constexpr int kWidth = sizeof(V) / sizeof(T), kCount = kSideBySide<T>;
   int64_t i = 0;
   for (; i + kCount * kWidth <= n; i += kCount * kWidth) {
     V values[kCount];
@@ -48,53 +90,16 @@ QUERN_INLINE void run_together(T* to, int64_t n, F f, const X*... x) {
   }
 }
 
-template <class T, class Formula, int kCount>
-void run_unary(const T* x, T* y, int64_t n, T a, T b) {
-  const auto va = simd::splat<Lane<T>>(a), vb = simd::splat<Lane<T>>(b);
-  run_together<kCount>(
-      y, n, [&](auto v) { return Formula()(v, va, vb); }, x);
-}
-
-// y is aligned to a line; all but the last vectors go past the caches.
-template <class T, class Formula, int kCount>
-void stream_aligned(const T* x, T* y, int64_t n, T a, T b) {
-  using V = Lane<T>;
-  constexpr int kWidth = sizeof(V) / sizeof(T);
-  const V va = simd::splat<V>(a), vb = simd::splat<V>(b);
-  int64_t i = 0;
-  for (; i + kCount * kWidth <= n; i += kCount * kWidth) {
-    V values[kCount];
-    // The processor's own prefetch stops at the end of a page; 4 KiB ahead is past it.
-    unroll<kCount>([&](auto c)
-                       QUERN_INLINE_LAMBDA { __builtin_prefetch(x + i + 1024 + c * kWidth); });
-    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = load<V>(x + i + c * kWidth); });
-    unroll<kCount>([&](auto c) QUERN_INLINE_LAMBDA { values[c] = Formula()(values[c], va, vb); });
-    unroll<kCount>([&](auto c)
-                       QUERN_INLINE_LAMBDA { stream_vector(y + i + c * kWidth, values[c]); });
-  }
-  run_unary<T, Formula, 1>(x + i, y + i, n - i, a, b);
-}
-
-// Up to the first line of y in the ordinary way.
-template <class T, class Formula, int kCount>
-void stream_unary(const T* x, T* y, int64_t n, T a, T b) {
-  const auto misplaced = static_cast<int64_t>(reinterpret_cast<uintptr_t>(y) % 64);
-  int64_t head = misplaced == 0 ? 0 : (64 - misplaced) / static_cast<int64_t>(sizeof(T));
-  if (head > n) head = n;
-  if (head > 0) run_unary<T, Formula, kCount>(x, y, head, a, b);
-  stream_aligned<T, Formula, kCount>(x + head, y + head, n - head, a, b);
-}
-
-template <class T, class Formula, int kCount>
+template <class T, class Formula>
 void run_binary(const T* x, const T* y, T* z, int64_t n, T a) {
   const auto va = simd::splat<Lane<T>>(a);
-  run_together<kCount>(
+  run_together(
       z, n, [&](auto vx, auto vy) { return Formula()(vx, vy, va); }, x, y);
 }
 
 template <class T, class Formula>
 void run_ternary(const T* x, const T* y, const T* z, T* w, int64_t n) {
-  run_together<kSideBySide<T>>(w, n, Formula(), x, y, z);
+  run_together(w, n, Formula(), x, y, z);
 }
 
 template <class T>
@@ -160,18 +165,15 @@ void add_unary(ElementwiseFunctions<T>& functions) {
 
 template <class T>
 void add_binary(ElementwiseFunctions<T>& functions) {
-  const auto add = [&]<class Formula, int kCount = kSideBySide<T>>(
-      BinaryFunction f, Formula, std::integral_constant<int, kCount> = {}) {
-    functions.binary[static_cast<int>(f)] = run_binary<T, Formula, kCount>;
+  const auto add = [&]<class Formula>(BinaryFunction f, Formula) {
+    functions.binary[static_cast<int>(f)] = run_binary<T, Formula>;
   };
-  constexpr std::integral_constant<int, kFewSideBySide<T>> kFew;
   using enum BinaryFunction;
   add(kAdd, [](auto x, auto y, auto) { return x + y; });
   add(kAddRelu, [](auto x, auto y, auto) { return simd::relu(x + y); });
   add(kAxpy, [](auto x, auto y, auto a) { return y + a * x; });
   add(kDiv, [](auto x, auto y, auto) { return x / y; });
-  add(
-      kGeglu, [](auto x, auto y, auto) { return simd::geglu(x, y); }, kFew);
+  add(kGeglu, [](auto x, auto y, auto) { return simd::geglu(x, y); });
   add(kGegluTanh, [](auto x, auto y, auto) { return simd::geglu_tanh(x, y); });
   add(kGlu, [](auto x, auto y, auto) { return simd::glu(x, y); });
   add(kMax, [](auto x, auto y, auto) { return simd::max_of(x, y); });
