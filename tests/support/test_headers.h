@@ -1,6 +1,6 @@
-// Headers that every test compiles with, compiled once (quern_compile_test_quickly). Only what never
-// changes: a header of ours here would rebuild all tests with it. Tests include what they use all
-// the same, and the preset dev compiles them without this.
+// Headers that every test compiles with, compiled once (quern_compile_test_quickly). Only what
+// never changes: a header of ours here would rebuild all tests with it. Tests include what they use
+// all the same, and the preset dev compiles them without this.
 #pragma once
 
 #include <fmt/format.h>

@@ -12,7 +12,7 @@ namespace {
 
 // Vectors that are computed side by side: a formula is one long chain, and with instructions of
 // several interleaved (-fschedule-insns) the processor has something to do while it waits. Cycles
-// for 16 floats: Zen 4 exp 20 to 15, sigmoid 30 to 25; Zen 3 (AVX2) 27 to 22, 47 to 29.
+// for 16 floats: Zen 4 exp 20 to 15, sigmoid 30 to 25; Zen 3 (AVX2) 27 to 21, 47 to 36.
 template <class T>
 constexpr int kSideBySide = kLanes >= 8 && sizeof(T) == 4 ? 4 : 1;
 // For chains that are longer still. With 32 registers more are better (Zen 4, sigmoid 25 to 23
@@ -22,10 +22,10 @@ template <class T>
 constexpr int kManySideBySide = kSideBySide<T> == 1 ? 1
                                 : kLanes >= 16      ? 7
                                                     : kSideBySide<T>;
-// For those that hold more values at a time: with 16 registers fewer fit (Zen 3, gelu 89 cycles
-// with 4, 62 with 3).
+// For those that hold more values at a time: with 16 registers fewer fit (Zen 3, 16 floats of gelu:
+// 89 cycles one by one, 76 with 2, 102 with 3).
 template <class T>
-constexpr int kFewSideBySide = kLanes == 8 && kSideBySide<T> > 1 ? 3 : kSideBySide<T>;
+constexpr int kFewSideBySide = kLanes == 8 && kSideBySide<T> > 1 ? 2 : kSideBySide<T>;
 
 // The last elements go through a vector too, filled up with zeros. With kStreams y is aligned to a
 // line, and all but the last vectors go past the caches.
@@ -70,7 +70,8 @@ void stream_unary(const T* x, T* y, int64_t n, T a, T b) {
   run_unary<T, Formula, kCount, true>(x + head, y + head, n - head, a, b);
 }
 
-// to[i] = f(x[i]...). Vectors are loaded before one is stored, as run_unary does.
+// to[i] = f(x[i]...). Vectors are loaded before one is stored. run_unary has a loop of its own: in
+// this one GCC 12 interleaves less of the longest formulas (AVX2: erf 29 to 41 cycles).
 template <class T, class F, class... X>
 QUERN_INLINE void run_together(T* to, int64_t n, F f, const X*... x) {
   using V = Lane<T>;
